@@ -1,0 +1,58 @@
+//! What a reflector tells the informer: one change, or one whole new state.
+
+use std::sync::Arc;
+
+use crate::ObjectKey;
+
+/// The part of a kind that one reflector lists and watches.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// All namespaces, or a cluster-scoped kind.
+    All,
+    /// One namespace of several that an informer follows.
+    Namespace(Arc<str>),
+}
+
+/// One step in the life of a cache, in the order in which the server took it.
+#[derive(Clone, Debug)]
+pub enum Delta<K> {
+    /// A list: what is in `scope` is these objects and nothing else.
+    Replace {
+        /// The part of the kind that was listed.
+        scope: Scope,
+        /// Every object of the list that could be decoded.
+        objects: Vec<Arc<K>>,
+        /// The objects of the list that could not be decoded: they exist, and keep their last good state.
+        invalid: Vec<InvalidObject>,
+        /// The list's resource version.
+        resource_version: String,
+    },
+    /// An object was added or modified.
+    Upsert(Arc<K>),
+    /// An object was deleted; this is its last state.
+    Delete(Arc<K>),
+    /// An added or modified object that could not be decoded: it keeps its last good state.
+    Invalid(InvalidObject),
+    /// Nothing changed up to this resource version.
+    Bookmark {
+        /// The part of the kind that the bookmark speaks of.
+        scope: Scope,
+        /// The resource version reached.
+        resource_version: String,
+    },
+    /// Handlers want to be told of every object again.
+    Resync,
+}
+
+/// An object that the server holds and that does not decode into the type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidObject {
+    /// Which object it is.
+    pub key: ObjectKey,
+    /// Its uid, empty where even that could not be read.
+    pub uid: String,
+    /// Its resource version, empty where even that could not be read.
+    pub resource_version: String,
+    /// What is wrong, with the path of the field.
+    pub error: String,
+}

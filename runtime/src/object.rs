@@ -1,0 +1,118 @@
+//! What the cache needs to know of an object, and how an object is named.
+
+use std::{fmt, str::FromStr};
+
+use kube::core::ApiResource;
+use serde::de::DeserializeOwned;
+
+/// The few facts of an object that the store, the indexes and the selectors read.
+///
+/// Every type with Kubernetes' `ObjectMeta` has it already. A cache that must be smaller than
+/// `ObjectMeta` allows implements it for a compact type of its own.
+pub trait CacheObject: Send + Sync + 'static {
+    /// The object's name.
+    fn name(&self) -> &str;
+
+    /// The object's namespace, or `None` where the kind is cluster-scoped.
+    fn namespace(&self) -> Option<&str>;
+
+    /// The object's uid, empty where the server gave none.
+    fn uid(&self) -> &str;
+
+    /// The object's resource version, empty where the server gave none.
+    fn resource_version(&self) -> &str;
+
+    /// The value of one label.
+    fn label(&self, key: &str) -> Option<&str>;
+}
+
+impl<K: kube::Resource + Send + Sync + 'static> CacheObject for K {
+    fn name(&self) -> &str {
+        self.meta().name.as_deref().unwrap_or_default()
+    }
+
+    fn namespace(&self) -> Option<&str> {
+        self.meta().namespace.as_deref()
+    }
+
+    fn uid(&self) -> &str {
+        self.meta().uid.as_deref().unwrap_or_default()
+    }
+
+    fn resource_version(&self) -> &str {
+        self.meta().resource_version.as_deref().unwrap_or_default()
+    }
+
+    fn label(&self, key: &str) -> Option<&str> {
+        self.meta().labels.as_ref()?.get(key).map(String::as_str)
+    }
+}
+
+/// An object that can be listed and watched: what a reflector and an informer carry.
+pub trait Watched: CacheObject + DeserializeOwned {
+    /// Where the API server serves the kind.
+    fn api_resource() -> ApiResource;
+}
+
+impl<K> Watched for K
+where
+    K: kube::Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
+{
+    fn api_resource() -> ApiResource {
+        ApiResource::erase::<K>(&())
+    }
+}
+
+/// The name of an object within its kind: `namespace/name`, or `name` where there is no namespace.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ObjectKey {
+    /// The namespace, or `None` for a cluster-scoped object.
+    pub namespace: Option<String>,
+    /// The name.
+    pub name: String,
+}
+
+impl ObjectKey {
+    /// The key of a namespaced object.
+    pub fn namespaced(namespace: impl Into<String>, name: impl Into<String>) -> Self {
+        Self { namespace: Some(namespace.into()), name: name.into() }
+    }
+
+    /// The key of a cluster-scoped object.
+    pub fn cluster(name: impl Into<String>) -> Self {
+        Self { namespace: None, name: name.into() }
+    }
+
+    /// The key of this object.
+    pub fn of<K: CacheObject>(object: &K) -> Self {
+        Self { namespace: object.namespace().map(str::to_owned), name: object.name().to_owned() }
+    }
+}
+
+impl fmt::Display for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.namespace {
+            Some(namespace) => write!(f, "{namespace}/{}", self.name),
+            None => f.write_str(&self.name),
+        }
+    }
+}
+
+/// A text that is neither `name` nor `namespace/name`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not an object key: it must read `name` or `namespace/name`")]
+pub struct ParseObjectKeyError(String);
+
+impl FromStr for ObjectKey {
+    type Err = ParseObjectKeyError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split('/').collect::<Vec<_>>()[..] {
+            [name] if !name.is_empty() => Ok(Self::cluster(name)),
+            [namespace, name] if !namespace.is_empty() && !name.is_empty() => {
+                Ok(Self::namespaced(namespace, name))
+            }
+            _ => Err(ParseObjectKeyError(text.to_owned())),
+        }
+    }
+}
