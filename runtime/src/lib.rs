@@ -4,7 +4,11 @@
 //! name it needs, of kube and k8s-openapi too, is exported from here.
 
 mod delta;
+pub mod events;
+pub mod metrics;
 mod object;
+pub mod workqueue;
 
 pub use delta::{Delta, InvalidObject, Scope};
 pub use object::{CacheObject, ObjectKey, ParseObjectKeyError, Watched};
+pub use workqueue::{Action, Priority, WorkQueue};
