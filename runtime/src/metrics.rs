@@ -19,6 +19,9 @@
 //!
 //! The two gauges of the work in progress are brought up to date every half second.
 
+#[cfg(test)]
+pub(crate) mod test_recorder;
+
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 
 /// Keys that wait for a worker, or for their own current run to end.

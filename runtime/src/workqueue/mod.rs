@@ -54,12 +54,12 @@
 
 mod item;
 mod measure;
+#[cfg(test)]
+mod model_tests;
 mod rate_limit;
 mod ready;
 mod run;
 mod state;
-#[cfg(test)]
-mod model_tests;
 #[cfg(test)]
 mod tests;
 

@@ -188,7 +188,7 @@ async fn follows_the_model(steps: Vec<Step>) -> Result<(), TestCaseError> {
             }
             Step::Next => {
                 let expected = if model.closed { None } else { model.next() };
-                let item = queue.next().now_or_never().flatten();
+                let item = tokio::task::coop::unconstrained(queue.next()).now_or_never().flatten();
                 prop_assert_eq!(item.as_ref().map(|item| (*item.key(), item.priority())), expected);
                 held.extend(item);
             }

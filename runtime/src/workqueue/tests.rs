@@ -6,17 +6,13 @@ use std::sync::{
 };
 
 use futures::FutureExt;
-use metrics_util::{
-    MetricKind,
-    debugging::{DebugValue, DebuggingRecorder, Snapshotter},
-};
 use tokio::{
     sync::{Barrier, Semaphore, mpsc},
     time::advance,
 };
 
 use super::*;
-use crate::metrics as names;
+use crate::metrics::{self as names, test_recorder::TestRecorder};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -26,7 +22,7 @@ fn queue() -> WorkQueue<u32> {
 
 /// The next key, without waiting.
 fn take<T: Key>(queue: &WorkQueue<T>) -> Option<Item<T>> {
-    queue.next().now_or_never().flatten()
+    tokio::task::coop::unconstrained(queue.next()).now_or_never().flatten()
 }
 
 /// All keys that are ready, in order, each finished at once.
@@ -522,7 +518,7 @@ async fn run_acts_on_each_outcome() {
                     match key.as_str() {
                         "again" => Ok(Action::requeue(Duration::from_secs(10))),
                         "fails" if tries.fetch_add(1, SeqCst) < 2 => Err("no luck"),
-                        "panics" if tries.fetch_add(1, SeqCst) < 4 => panic!("on purpose"),
+                        "panics" if tries.fetch_add(1, SeqCst) < 5 => panic!("on purpose"),
                         _ => Ok(Action::await_change()),
                     }
                 }
@@ -601,87 +597,71 @@ async fn a_queue_that_nobody_holds_takes_its_task_with_it() {
     alarm.await.unwrap();
 }
 
-fn measured(snapshotter: &Snapshotter, name: &str) -> Option<DebugValue> {
-    let values = snapshotter.snapshot().into_hashmap();
-    values.into_iter().find(|(key, _)| key.key().name() == name).map(|(key, (.., value))| {
-        let labels: Vec<_> = key.key().labels().map(|label| (label.key(), label.value())).collect();
-        assert_eq!(labels, [("queue", "measured")]);
-        assert_eq!(key.kind() == MetricKind::Counter, name.ends_with("_total"));
-        value
-    })
-}
-
 #[tokio::test(start_paused = true)]
 async fn everything_a_queue_does_is_measured() {
-    use DebugValue::{Counter, Gauge, Histogram};
-    let recorder = DebuggingRecorder::new();
-    let values = recorder.snapshotter();
-    let value = |name| measured(&values, name).unwrap();
-    let queue = metrics::with_local_recorder(&recorder, || WorkQueue::<u32>::new("measured"));
+    let recorder = TestRecorder::default();
+    let of = |name: &str| format!("{name}{{queue=\"measured\"}}");
+    let depth = || recorder.gauge(&of(names::WORKQUEUE_DEPTH));
+    let adds = || recorder.counter(&of(names::WORKQUEUE_ADDS));
+    let in_progress = || {
+        let [sum, longest] = [names::WORKQUEUE_UNFINISHED, names::WORKQUEUE_LONGEST_RUNNING];
+        (recorder.gauge(&of(sum)), recorder.gauge(&of(longest)))
+    };
+    let queue = recorder.observe(|| WorkQueue::<u32>::new("measured"));
 
     queue.add(1);
     queue.add(1);
     queue.add(2);
     queue.add_after(3, 10 * MS);
-    assert_eq!(value(names::WORKQUEUE_DEPTH), Gauge(2.0.into()));
+    assert_eq!((depth(), adds()), (2.0, 2), "an add that is merged is no add");
     advance(100 * MS).await;
     let first = take(&queue).unwrap();
-    // Looking at a histogram or a counter takes what it holds.
-    assert_eq!(value(names::WORKQUEUE_QUEUE_DURATION), Histogram(vec![0.1.into()]));
+    assert_eq!((depth(), adds()), (2.0, 3), "the delay is over");
+    assert_eq!(recorder.samples(&of(names::WORKQUEUE_QUEUE_DURATION)), [0.1]);
     queue.add(1);
-    assert_eq!(value(names::WORKQUEUE_DEPTH), Gauge(3.0.into()), "2, 3 and the rerun of 1");
+    assert_eq!((depth(), adds()), (3.0, 4), "2, 3 and the rerun of 1 wait");
+
+    advance(1000 * MS).await;
     let second = take(&queue).unwrap();
-    advance(2000 * MS).await;
+    advance(1000 * MS).await;
     tokio::task::yield_now().await;
-    assert_eq!(value(names::WORKQUEUE_UNFINISHED), Gauge(4.0.into()));
-    assert_eq!(value(names::WORKQUEUE_LONGEST_RUNNING), Gauge(2.0.into()));
+    assert_eq!(in_progress(), (3.0, 2.0));
     first.retry();
     second.done();
-    assert_eq!(value(names::WORKQUEUE_WORK_DURATION), Histogram(vec![2.0.into(); 2]));
+    assert_eq!(recorder.samples(&of(names::WORKQUEUE_WORK_DURATION)), [2.0, 1.0]);
+    assert_eq!(recorder.counter(&of(names::WORKQUEUE_RETRIES)), 1);
     tokio::time::sleep(600 * MS).await;
-    assert_eq!(value(names::WORKQUEUE_UNFINISHED), Gauge(0.0.into()));
-    queue.shutdown_now();
-    assert_eq!(value(names::WORKQUEUE_DEPTH), Gauge(0.0.into()));
+    assert_eq!(in_progress(), (0.0, 0.0));
 
-    let queue = metrics::with_local_recorder(&recorder, || WorkQueue::<u32>::new("measured"));
-    measured(&values, names::WORKQUEUE_ADDS);
-    queue.add(1);
-    queue.add(1);
-    let item = take(&queue).unwrap();
-    queue.add(1);
-    item.retry();
-    queue.add_after(2, MS);
-    advance(MS).await;
-    let taken = [take(&queue).unwrap(), take(&queue).unwrap()];
-    assert_eq!(value(names::WORKQUEUE_ADDS), Counter(3));
-    taken.map(Item::done);
+    queue.add_rate_limited(4);
+    assert_eq!(recorder.counter(&of(names::WORKQUEUE_RETRIES)), 2);
+    drain(&queue);
+    assert_eq!(depth(), 0.0);
     queue.add(9);
-    let panics = |_| async { if true { panic!("on purpose") } else { Ok::<_, String>(Action::await_change()) } };
-    let _ = timeout(MS, queue.run(1, panics)).await;
-    assert_eq!(value(names::WORKQUEUE_PANICS), Counter(1));
+    let _ = timeout(MS, queue.run(1, |_| async { panics() })).await;
+    assert_eq!(recorder.counter(&of(names::WORKQUEUE_PANICS)), 1);
+    queue.add(1);
+    queue.add(2);
+    let running = take(&queue).unwrap();
+    queue.add(1);
+    assert_eq!(depth(), 2.0);
+    queue.shutdown_now();
+    running.done();
+    assert_eq!(depth(), 0.0, "what is handed back does not wait");
 }
 
-#[tokio::test(start_paused = true)]
-async fn retries_are_counted() {
-    let recorder = DebuggingRecorder::new();
-    let values = recorder.snapshotter();
-    let queue = metrics::with_local_recorder(&recorder, || WorkQueue::<u32>::new("measured"));
-    queue.add_rate_limited(1);
-    queue.next().await.unwrap().retry();
-    queue.next().await.unwrap().done();
-    assert_eq!(measured(&values, names::WORKQUEUE_RETRIES), Some(DebugValue::Counter(2)));
+fn panics() -> Result<Action, String> {
+    panic!("on purpose")
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_unmeasured_queue_still_delays_and_registers_nothing() {
-    let recorder = DebuggingRecorder::new();
-    let values = recorder.snapshotter();
-    let queue = metrics::with_local_recorder(&recorder, || {
-        WorkQueue::<u32>::builder("quiet").without_metrics().build()
-    });
-    queue.add_after(1, 3600 * 1000 * MS);
+    let recorder = TestRecorder::default();
+    let queue = recorder.observe(|| WorkQueue::<u32>::builder("quiet").without_metrics().build());
+    let hour = Duration::from_secs(3600);
+    queue.add_after(1, hour);
     let begun = Instant::now();
     queue.next().await.unwrap().done();
-    assert_eq!(begun.elapsed(), Duration::from_secs(3600));
-    assert!(values.snapshot().into_vec().is_empty());
+    assert_eq!(begun.elapsed(), hour);
+    assert!(recorder.is_empty());
 }
