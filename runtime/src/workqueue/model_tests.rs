@@ -142,17 +142,16 @@ impl Model {
     fn finish(&mut self, held: usize, after: Option<u64>) {
         let (key, priority, again) = self.running.remove(held);
         match (again, after) {
-            (Some(again), _) => drop(self.enqueue_rerun(key, again)),
-            (None, Some(after)) => drop(self.delay(key, priority, after)),
+            (Some(again), _) => self.enqueue_rerun(key, again),
+            (None, Some(after)) => _ = self.delay(key, priority, after),
             (None, None) => {}
         }
     }
 
     /// A rerun leaves a delay that was asked for beside it.
-    fn enqueue_rerun(&mut self, key: u8, priority: Priority) -> Added<u8> {
+    fn enqueue_rerun(&mut self, key: u8, priority: Priority) {
         let number = self.number();
         self.waiting.push((key, priority, number));
-        Added::Queued
     }
 
     fn retry_delay(&mut self, key: u8) -> u64 {
