@@ -1,0 +1,2 @@
+//! genclient
+fn main() {}
