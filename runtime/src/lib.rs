@@ -8,6 +8,7 @@ mod delta;
 mod error;
 mod object;
 mod owner;
+mod reflector;
 mod retry;
 
 pub use client::{
@@ -19,6 +20,10 @@ pub use delta::{Delta, InvalidObject, Scope};
 pub use error::{Cause, Error, InvalidRequest, Operation, Result};
 pub use object::{CacheObject, ObjectKey, ParseObjectKeyError, Watched};
 pub use owner::{controller_of, controller_ref, is_controlled_by, owner_ref};
+pub use reflector::{
+    BackoffConfig, DeltaSink, ErrorHook, Problem, ReflectorConfig, ReflectorState, Selectors, SinkClosed,
+    Transform,
+};
 pub use retry::{RetryPolicy, retry_if, retry_on_conflict};
 
 pub use kube::api::{
