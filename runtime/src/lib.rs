@@ -4,6 +4,7 @@
 //! name it needs, of kube and k8s-openapi too, is exported from here.
 
 mod client;
+mod decode;
 mod delta;
 mod error;
 mod object;

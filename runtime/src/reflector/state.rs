@@ -97,7 +97,6 @@ pub(crate) fn is_version_too_large(error: &Error) -> bool {
     const MESSAGE: &str = "Too large resource version";
     let Some(status) = error.status() else { return false };
     let causes = status.details.iter().flat_map(|details| &details.causes);
-    error.is_timeout()
-        && (status.message.contains(MESSAGE)
-            || causes.into_iter().any(|cause| cause.reason == REASON || cause.message.contains(MESSAGE)))
+    status.message.contains(MESSAGE)
+        || causes.into_iter().any(|cause| cause.reason == REASON || cause.message.contains(MESSAGE))
 }
