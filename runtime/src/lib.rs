@@ -11,11 +11,12 @@ mod object;
 mod owner;
 mod reflector;
 mod retry;
+mod wire;
 
 pub use client::{
     ApiObject, Apply, Create, Delete, DeleteCollection, Deleted, Get, List, PatchRequest, SubresourceApply,
     SubresourceCreate, SubresourceGet, SubresourceList, SubresourcePatch, SubresourceUpdate, TypedClient,
-    Update,
+    Update, WatchEvent, WatchStream,
 };
 pub use delta::{Delta, InvalidObject, Scope};
 pub use error::{Cause, Error, InvalidRequest, Operation, Result};

@@ -14,6 +14,7 @@ mod collection;
 mod object;
 mod options;
 mod subresource;
+mod watch;
 
 use std::fmt::{self, Debug};
 
@@ -24,13 +25,14 @@ use kube::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 
-pub(crate) use call::{Call, JSON, METADATA, METADATA_LIST, Query};
+pub(crate) use call::{Call, JSON, METADATA, METADATA_LIST, Query, Refusal, send};
 pub use collection::{DeleteCollection, List};
 pub use object::{Apply, Create, Delete, Deleted, Get, PatchRequest, Update};
 use options::WriteOptions;
 pub use subresource::{
     SubresourceApply, SubresourceCreate, SubresourceGet, SubresourceList, SubresourcePatch, SubresourceUpdate,
 };
+pub use watch::{WatchEvent, WatchStream};
 
 use crate::error::{InvalidRequest, Operation};
 
@@ -129,6 +131,12 @@ impl<K: ApiObject> TypedClient<K> {
     /// Lists the objects that `params` choose, as the kind's own list type.
     pub fn list<'a, L: DeserializeOwned>(&'a self, params: &'a ListParams) -> List<'a, K, L> {
         List::new(self, params)
+    }
+
+    /// Follows the changes of the objects that the selectors of `params` choose, from the version
+    /// that `params` names, or from the whole state where they name none; see [`WatchStream`].
+    pub fn watch(&self, params: &ListParams) -> WatchStream<K> {
+        WatchStream::open(self, params)
     }
 
     /// Changes an object by a patch.

@@ -60,11 +60,11 @@ fn decode_one_by_one<K: DeserializeOwned>(
     struct Raw<'a> {
         metadata: ListMeta,
         #[serde(borrow)]
-        items: Option<Vec<&'a RawValue>>,
+        items: Vec<&'a RawValue>,
     }
     let raw: Raw<'_> = serde_json::from_str(body)?;
     let (mut objects, mut invalid) = (Vec::new(), Vec::new());
-    for item in raw.items.unwrap_or_default() {
+    for item in raw.items {
         match decode_object(item.get(), seed.clone()) {
             Ok(object) => objects.push(object),
             Err(error) => invalid.push(error),
