@@ -5,6 +5,8 @@
 
 mod delta;
 mod event;
+mod factory;
+mod generic;
 mod informer;
 mod lister;
 mod object;
@@ -15,6 +17,10 @@ mod store;
 
 pub use delta::{Delta, DeltaReceiver, DeltaSender, InvalidObject, QueueClosed, Scope, delta_queue};
 pub use event::{Cause, Event, FinalState};
+pub use factory::{
+    CacheSyncError, FactoryError, InformerFactory, InformerFactoryBuilder, InformerListOptions, NotSynced,
+};
+pub use generic::GenericInformer;
 pub use informer::{
     CatchUpError, EventHandler, EventStream, HandlerRegistration, InformerConfig, ResyncTooShort,
     SHORTEST_RESYNC, SharedInformer,
