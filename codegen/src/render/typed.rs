@@ -259,7 +259,7 @@ impl Context<'_> {
             }
             Verb::Patch => {
                 let (request, patch) = (self.uses.runtime("PatchRequest"), self.uses.runtime("Patch"));
-                let body = self.uses.runtime("PatchBody");
+                let body = self.patch_body();
                 let docs = doc([format!("Changes parts of the `{kind}` of this name.")]);
                 quote! {
                     #docs
@@ -292,6 +292,13 @@ impl Context<'_> {
                 }
             }
         }
+    }
+
+    /// The bounds of what a patch carries.
+    fn patch_body(&mut self) -> TokenStream {
+        let serialize = self.uses.runtime("Serialize");
+        self.uses.import(quote!(std::fmt::Debug));
+        quote!(#serialize + Debug)
     }
 
     /// A method that `method(…)` asks for.
@@ -350,7 +357,7 @@ impl Context<'_> {
             }
             Verb::Patch => {
                 let request = self.uses.runtime("SubresourcePatch");
-                let (patch, body) = (self.uses.runtime("Patch"), self.uses.runtime("PatchBody"));
+                let (patch, body) = (self.uses.runtime("Patch"), self.patch_body());
                 let docs = docs("Changes parts of");
                 quote! {
                     #docs
