@@ -44,11 +44,11 @@ mod generate {
         diag::Ctxt,
         lower,
         model::Model,
-        parse, render,
+        parse,
         source::{Error, Sources},
     };
 
-    pub use crate::render::{GeneratedFile, HEADER};
+    pub use crate::render::{GeneratedFile, HEADER, render};
 
     /// Generates the files of one client, or says all that is wrong with its sources.
     pub fn generate(
@@ -57,7 +57,7 @@ mod generate {
         client: &ClientConfig,
     ) -> Result<Vec<GeneratedFile>, Vec<Error>> {
         let model = model(sources)?;
-        Ok(render::render(&model, config, client))
+        Ok(render(&model, config, client))
     }
 
     /// Reads and checks what the sources declare.

@@ -91,7 +91,7 @@ where
         status_replicas_path: scale.status_replicas_path.to_owned(),
         label_selector_path: scale.label_selector_path.map(str::to_owned),
     });
-    let status = options.status.then(CustomResourceSubresourceStatus::default);
+    let status = options.status.then(|| CustomResourceSubresourceStatus(serde_json::json!({})));
     CustomResourceDefinition {
         metadata: ObjectMeta {
             name: Some(K::crd_name().to_owned()),

@@ -43,13 +43,13 @@ pub use event::{Cause, Event, FinalState};
 pub use factory::{
     CacheSyncError, FactoryError, InformerFactory, InformerFactoryBuilder, InformerListOptions, NotSynced,
 };
-pub use generic::{GenericInformer, UnknownResource};
+pub use generic::GenericInformer;
 pub use informer::{
     CatchUpError, EventHandler, EventStream, HandlerRegistration, InformerConfig, ResyncTooShort,
     SHORTEST_RESYNC, SharedInformer,
 };
 pub use lister::{Lister, NamespaceLister, NotFound};
-pub use meta::{GroupKind, GroupResource, KindList};
+pub use meta::{GroupKind, GroupResource, KindList, UnknownResource};
 pub use object::{CacheObject, ObjectKey, ParseObjectKeyError, Watched};
 pub use owner::{controller_of, controller_ref, is_controlled_by, owner_ref};
 pub use reflector::{

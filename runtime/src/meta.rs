@@ -65,3 +65,18 @@ pub trait KindList {
     /// The objects, by value.
     fn into_items(self) -> Vec<Self::Item>;
 }
+
+/// A resource for which a factory has no informer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no informer is known for `{}` of `{}/{}`", .resource.resource, .resource.group, .resource.version)]
+pub struct UnknownResource {
+    /// The resource that was asked for.
+    pub resource: kube::core::GroupVersionResource,
+}
+
+impl UnknownResource {
+    /// The error for this resource.
+    pub fn new(resource: &kube::core::GroupVersionResource) -> Self {
+        Self { resource: resource.clone() }
+    }
+}

@@ -14,13 +14,20 @@ pub struct KnownType {
     pub kind: &'static str,
 }
 
+impl KnownType {
+    /// The names of a type.
+    pub const fn of<K: k8s_openapi::Resource>() -> Self {
+        Self { api_version: K::API_VERSION, kind: K::KIND }
+    }
+}
+
 /// An enum of all types that a clientset knows.
 pub trait KnownObject: Sized {
     /// The types, in the order of the variants.
     const KNOWN_TYPES: &'static [KnownType];
 
-    /// Decodes a value into the type of this number.
-    fn from_value(known_type: usize, value: Value) -> Result<Self, DecodeError>;
+    /// Decodes a value into one of the known types.
+    fn from_value(known_type: &KnownType, value: Value) -> Result<Self, DecodeError>;
 
     /// The object as a value.
     fn to_value(&self) -> Result<Value, DecodeError>;
@@ -41,10 +48,8 @@ pub enum DecodeError {
         field: &'static str,
     },
     /// A document has a type that the clientset does not know.
-    #[error("document {document} is a {kind} of {api_version}, which is not known here; known are {}", known(.known_types))]
+    #[error("the kind {kind} of {api_version} is not known here; known are {}", known(.known_types))]
     Unknown {
-        /// The number of the document, from 1.
-        document: usize,
         /// The document's `apiVersion`.
         api_version: String,
         /// The document's `kind`.
@@ -66,6 +71,17 @@ pub enum DecodeError {
     /// An object cannot be written.
     #[error("the object cannot be written: {0}")]
     Encode(String),
+}
+
+impl DecodeError {
+    /// A type that is none of the known ones.
+    pub fn unknown<O: KnownObject>(api_version: &str, kind: &str) -> Self {
+        Self::Unknown {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+            known_types: O::KNOWN_TYPES,
+        }
+    }
 }
 
 fn known(types: &[KnownType]) -> String {
@@ -91,29 +107,23 @@ fn decode_document<O: KnownObject>(
     mut value: Value,
     objects: &mut Vec<O>,
 ) -> Result<(), DecodeError> {
-    let field = |field: &'static str| {
-        value.get(field).and_then(Value::as_str).ok_or(DecodeError::Untyped { document, field })
+    let field = |field: &'static str| match value.get(field).and_then(Value::as_str) {
+        Some(text) => Ok(text.to_owned()),
+        None => Err(DecodeError::Untyped { document, field }),
     };
     let (api_version, kind) = (field("apiVersion")?, field("kind")?);
-    if let Some(known_type) =
-        O::KNOWN_TYPES.iter().position(|known| known.api_version == api_version && known.kind == kind)
-    {
-        let object = O::from_value(known_type, value)
-            .map_err(|error| DecodeError::Document { document, source: Box::new(error) })?;
-        objects.push(object);
+    let in_document = |error| DecodeError::Document { document, source: Box::new(error) };
+    let known_type = O::KNOWN_TYPES.iter().find(|known| known.api_version == api_version && known.kind == kind);
+    if let Some(known_type) = known_type {
+        objects.push(O::from_value(known_type, value).map_err(in_document)?);
         return Ok(());
     }
-    if (api_version, kind) == ("v1", "List") {
+    if (api_version.as_str(), kind.as_str()) == ("v1", "List") {
         if let Some(Value::Array(items)) = value.get_mut("items").map(Value::take) {
             return items.into_iter().try_for_each(|item| decode_document(document, item, objects));
         }
     }
-    Err(DecodeError::Unknown {
-        document,
-        api_version: api_version.to_owned(),
-        kind: kind.to_owned(),
-        known_types: O::KNOWN_TYPES,
-    })
+    Err(in_document(DecodeError::unknown::<O>(&api_version, &kind)))
 }
 
 /// Writes objects as a YAML manifest, a document each.
@@ -145,10 +155,4 @@ pub fn from_value<K: DeserializeOwned>(value: Value) -> Result<Box<K>, DecodeErr
 #[doc(hidden)]
 pub fn to_value<K: Serialize>(object: &K) -> Result<Value, DecodeError> {
     serde_json::to_value(object).map_err(|error| DecodeError::Encode(error.to_string()))
-}
-
-/// A number that is not in the list of known types; generated code calls it.
-#[doc(hidden)]
-pub fn out_of_range(known_type: usize) -> DecodeError {
-    DecodeError::Encode(format!("there is no known type number {known_type}"))
 }

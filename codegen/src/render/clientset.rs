@@ -15,11 +15,12 @@ pub(super) fn render(model: &Model, files: &mut Files) {
             let (group_ident, version_ident) = (ident(&group.ident), ident(&version.ident));
             let accessor = format_ident!("{}_{}", group.ident, version.ident);
             let name = format_ident!("{}{}Client", names::camel(&group.ident), names::camel(&version.ident));
+            uses.import(quote!(self::typed::#group_ident::#version_ident::#name));
             let docs = doc([format!("The clients of `{}`.", group.api_version(version))]);
             accessors.push(quote! {
                 #docs
-                pub fn #accessor(&self) -> typed::#group_ident::#version_ident::#name {
-                    typed::#group_ident::#version_ident::#name::new(self.client.clone())
+                pub fn #accessor(&self) -> #name {
+                    #name::new(self.client.clone())
                 }
             });
         }

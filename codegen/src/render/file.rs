@@ -182,7 +182,8 @@ fn space_out(text: &str) -> String {
                 let word = line.trim_start();
                 ["use ", "pub use ", "mod ", "pub mod "].iter().find(|start| word.starts_with(**start)).copied()
             };
-            let same_kind = kind(before).is_some() && kind(before) == kind(line);
+            // The last line of an import that takes several lines is only its bracket.
+            let same_kind = kind(line).is_some() && (kind(before) == kind(line) || before == "};");
             let statement = indent(line) == 4 && !starts_item(line);
             if ends_item && same_level && !same_kind && !statement && !line.trim().is_empty() && line.trim() != "}" {
                 out.push('\n');

@@ -7,7 +7,7 @@ use crate::{model::Model, names};
 
 pub(super) fn render(model: &Model, files: &mut Files) {
     let mut uses = Uses::new(["Object".to_owned()]);
-    let (known_object, type_meta) = (uses.runtime("KnownObject"), uses.runtime("KnownType"));
+    let (known_object, known_type) = (uses.runtime("KnownObject"), uses.runtime("KnownType"));
     let (decode_error, value) = (uses.runtime("DecodeError"), uses.runtime("Value"));
     let scheme = uses.runtime("scheme");
     let mut variants = Vec::new();
@@ -23,10 +23,9 @@ pub(super) fn render(model: &Model, files: &mut Files) {
                 format_ident!("{}{}{}", names::camel(&group.ident), names::camel(&version.ident), kind);
             let object = type_path(path);
             let docs = doc([format!("`{kind}` of `{api_version}`.")]);
-            let index = known.len();
             variants.push(quote!(#docs #variant(Box<#object>),));
-            known.push(quote!(#type_meta { api_version: #api_version, kind: #kind },));
-            decoders.push(quote!(#index => #scheme::from_value(value).map(Self::#variant),));
+            known.push(quote!(#known_type::of::<#object>(),));
+            decoders.push(quote!((#api_version, #kind) => #scheme::from_value(value).map(Self::#variant),));
             encoders.push(quote!(Self::#variant(object) => #scheme::to_value(object),));
         }
     }
@@ -52,12 +51,12 @@ pub(super) fn render(model: &Model, files: &mut Files) {
             }
 
             impl #known_object for Object {
-                const KNOWN_TYPES: &'static [#type_meta] = &[#(#known)*];
+                const KNOWN_TYPES: &'static [#known_type] = &[#(#known)*];
 
-                fn from_value(known_type: usize, value: #value) -> Result<Self, #decode_error> {
-                    match known_type {
+                fn from_value(known_type: &#known_type, value: #value) -> Result<Self, #decode_error> {
+                    match (known_type.api_version, known_type.kind) {
                         #(#decoders)*
-                        _ => Err(#scheme::out_of_range(known_type)),
+                        _ => Err(#decode_error::unknown::<Self>(known_type.api_version, known_type.kind)),
                     }
                 }
 

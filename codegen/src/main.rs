@@ -1,2 +1,0 @@
-//! genclient
-fn main() {}
