@@ -2,9 +2,13 @@
 
 mod support;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use genclient_runtime::{BackoffConfig, Error, Reflector, ReflectorConfig, TypedClient};
+use futures::StreamExt as _;
+use genclient_runtime::{BackoffConfig, Error, Reflector, ReflectorConfig, TypedClient, WatchEvent};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::ListParams;
 use serde_json::json;
@@ -172,13 +176,17 @@ async fn a_refusal_of_another_verb_is_retried_by_the_client_as_kube_is_configure
 
 #[tokio::test]
 async fn the_typed_watch_is_not_retried_underneath_either() {
-    use futures::StreamExt as _;
-    let server = ScriptedServer::start(script([Answer::status(503, "ServiceUnavailable", "no")])).await;
+    let server = ScriptedServer::start(script([
+        Answer::status(503, "ServiceUnavailable", "no"),
+        Answer::watch([bookmark(10)]),
+    ]))
+    .await;
     let config_maps = TypedClient::<ConfigMap>::cluster(server.client());
-    let mut events = config_maps.watch(&ListParams::default());
-    // The first pause is at least 0.8 seconds; kube's would be milliseconds.
-    assert!(tokio::time::timeout(Duration::from_millis(500), events.next()).await.is_err());
-    assert_eq!(server.log().len(), 1);
+    let begin = Instant::now();
+    let event = config_maps.watch(&ListParams::default()).next().await.unwrap().unwrap();
+    assert_eq!(event, WatchEvent::Bookmark { resource_version: "10".to_owned() });
+    assert!(begin.elapsed() >= Duration::from_millis(800), "kube's own pause is a few milliseconds");
+    assert_eq!(server.log().len(), 2);
 }
 
 #[tokio::test]
