@@ -53,8 +53,8 @@ pub use meta::{GroupKind, GroupResource, KindList, UnknownResource};
 pub use object::{CacheObject, ObjectKey, ParseObjectKeyError, Watched};
 pub use owner::{controller_of, controller_ref, is_controlled_by, owner_ref};
 pub use reflector::{
-    BackoffConfig, DeltaSink, ErrorHook, Problem, ReflectorConfig, ReflectorState, Selectors, SinkClosed,
-    Transform,
+    BackoffConfig, DeltaSink, ErrorHook, Problem, Reflector, ReflectorConfig, ReflectorState, Selectors,
+    SinkClosed, Transform,
 };
 pub use retry::{RetryPolicy, retry_if, retry_on_conflict};
 pub use scheme::{DecodeError, KnownObject, KnownType};

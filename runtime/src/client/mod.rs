@@ -32,6 +32,7 @@ use options::WriteOptions;
 pub use subresource::{
     SubresourceApply, SubresourceCreate, SubresourceGet, SubresourceList, SubresourcePatch, SubresourceUpdate,
 };
+pub(crate) use watch::{SHORT_WATCH, watch_timeout};
 pub use watch::{WatchEvent, WatchStream};
 
 use crate::error::{InvalidRequest, Operation};
