@@ -76,7 +76,7 @@ fn texts_that_the_server_refuses_are_refused_with_the_place() {
         ("x y", 2),
         ("x=a b", 4),
         ("x=a=b", 3),
-        ("x===a", 4),
+        ("x===a", 3),
         ("x=!a", 2),
         ("x=(a)", 2),
         ("x a", 2),
