@@ -16,11 +16,13 @@ mod delta;
 pub mod __private;
 mod error;
 mod event;
+pub mod events;
 mod factory;
 mod generic;
 mod informer;
 mod lister;
 mod meta;
+pub mod metrics;
 mod object;
 mod owner;
 mod panics;
@@ -31,6 +33,7 @@ pub mod scheme;
 mod selector;
 mod store;
 mod wire;
+pub mod workqueue;
 
 pub use client::{
     ApiObject, Apply, Create, Delete, DeleteCollection, Deleted, Get, List, PatchRequest, SubresourceApply,
@@ -60,6 +63,7 @@ pub use retry::{RetryPolicy, retry_if, retry_on_conflict};
 pub use scheme::{DecodeError, KnownObject, KnownType};
 pub use selector::{LabelSelectorError, ParseSelectorError, Selector};
 pub use store::{Index, IndexError, Snapshot, Store};
+pub use workqueue::{Action, Priority, WorkQueue};
 
 pub use genclient_macros::{GenClient, GenClientList, group_version};
 
