@@ -8,7 +8,8 @@ use tokio::time::Instant;
 
 use super::{DeltaSink, Next, Run, Stop};
 use crate::{
-    Cause, Delta, Error, Watched,
+    Delta, Error, Watched,
+    error::Cause,
     client::{SHORT_WATCH, watch_timeout},
     decode::{Decoded, Unreadable, decode_event},
     wire::{Start, Watch},
@@ -108,7 +109,7 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
 fn version_of<K: Watched>(delta: &Delta<K>) -> Option<&str> {
     let version = match delta {
         Delta::Upsert(object) | Delta::Delete(object) => object.resource_version(),
-        Delta::Invalid(invalid) => &invalid.resource_version,
+        Delta::Invalid(invalid) | Delta::DeleteInvalid(invalid) => &invalid.resource_version,
         Delta::Bookmark { resource_version, .. } | Delta::Replace { resource_version, .. } => {
             resource_version
         }
