@@ -19,7 +19,7 @@ pub(super) struct Session {
 /// Gives out sessions, and renews them when a token is refused.
 #[derive(Debug)]
 pub(super) struct Auth {
-    http: Http,
+    pub http: Http,
     method: AuthMethod,
     /// Renewed by one task at a time; the others wait for its outcome.
     session: Mutex<Option<Session>>,

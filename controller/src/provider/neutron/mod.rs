@@ -103,7 +103,9 @@ impl Neutron {
 
     /// Waits so long for each answer instead of 30 seconds.
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
-        self.client.http = self.client.http.with_timeout(timeout);
+        for http in [&mut self.client.http, &mut self.client.auth.http] {
+            *http = http.clone().with_timeout(timeout);
+        }
         self
     }
 
