@@ -9,9 +9,9 @@ use tokio::time::Instant;
 use super::{DeltaSink, Next, Run, Stop};
 use crate::{
     Delta, Error, Watched,
-    error::Cause,
     client::{SHORT_WATCH, watch_timeout},
     decode::{Decoded, Unreadable, decode_event},
+    error::Cause,
     wire::{Start, Watch},
 };
 
