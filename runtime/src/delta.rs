@@ -1,6 +1,10 @@
 //! What a reflector tells the informer: one change, or one whole new state.
 
+mod queue;
+
 use std::sync::Arc;
+
+pub use queue::{DeltaReceiver, DeltaSender, QueueClosed, delta_queue};
 
 use crate::ObjectKey;
 
@@ -33,6 +37,8 @@ pub enum Delta<K> {
     Delete(Arc<K>),
     /// An added or modified object that could not be decoded: it keeps its last good state.
     Invalid(InvalidObject),
+    /// An object was deleted whose last state could not be decoded: only that it is gone is known.
+    DeleteInvalid(InvalidObject),
     /// Nothing changed up to this resource version.
     Bookmark {
         /// The part of the kind that the bookmark speaks of.

@@ -3,14 +3,33 @@
 //! Generated code is a thin typed face over this crate: whatever it does is done here, and every
 //! name it needs, of kube and k8s-openapi too, is exported from here.
 
+// The derives name this crate by its name, in its own tests too.
+extern crate self as genclient_runtime;
+
 mod client;
+pub mod crd;
 mod decode;
 mod delta;
+#[doc(hidden)]
+#[path = "derive.rs"]
+#[allow(missing_docs, reason = "only the code of the derives refers to it")]
+pub mod __private;
 mod error;
+mod event;
+mod factory;
+mod generic;
+mod informer;
+mod lister;
+mod meta;
 mod object;
 mod owner;
+mod panics;
 mod reflector;
+mod resource_version;
 mod retry;
+pub mod scheme;
+mod selector;
+mod store;
 mod wire;
 
 pub use client::{
@@ -18,8 +37,19 @@ pub use client::{
     SubresourceCreate, SubresourceGet, SubresourceList, SubresourcePatch, SubresourceUpdate, TypedClient,
     Update, WatchEvent, WatchStream,
 };
-pub use delta::{Delta, InvalidObject, Scope};
-pub use error::{Cause, Error, InvalidRequest, Operation, Result};
+pub use delta::{Delta, DeltaReceiver, DeltaSender, InvalidObject, QueueClosed, Scope, delta_queue};
+pub use error::{Cause as ErrorCause, Error, InvalidRequest, Operation, Result};
+pub use event::{Cause, Event, FinalState};
+pub use factory::{
+    CacheSyncError, FactoryError, InformerFactory, InformerFactoryBuilder, InformerListOptions, NotSynced,
+};
+pub use generic::GenericInformer;
+pub use informer::{
+    CatchUpError, EventHandler, EventStream, HandlerRegistration, InformerConfig, ResyncTooShort,
+    SHORTEST_RESYNC, SharedInformer,
+};
+pub use lister::{Lister, NamespaceLister, NotFound};
+pub use meta::{GroupKind, GroupResource, KindList, UnknownResource};
 pub use object::{CacheObject, ObjectKey, ParseObjectKeyError, Watched};
 pub use owner::{controller_of, controller_ref, is_controlled_by, owner_ref};
 pub use reflector::{
@@ -27,8 +57,24 @@ pub use reflector::{
     SinkClosed, Transform,
 };
 pub use retry::{RetryPolicy, retry_if, retry_on_conflict};
+pub use scheme::{DecodeError, KnownObject, KnownType};
+pub use selector::{LabelSelectorError, ParseSelectorError, Selector};
+pub use store::{Index, IndexError, Snapshot, Store};
 
-pub use kube::api::{
-    DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy,
-    ValidationDirective, VersionMatch,
+pub use genclient_macros::{GenClient, GenClientList, group_version};
+
+pub use k8s_openapi::{
+    self,
+    apimachinery::pkg::apis::meta::v1::{ListMeta, ObjectMeta},
 };
+pub use kube::{
+    self, Api, Client, CustomResourceExt,
+    api::{
+        DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy,
+        ValidationDirective, VersionMatch,
+    },
+    core::{GroupVersionResource, ObjectList},
+};
+pub use schemars;
+pub use serde::{self, Serialize};
+pub use serde_json::Value;

@@ -1,6 +1,6 @@
 //! What the cache needs to know of an object, and how an object is named.
 
-use std::{fmt, str::FromStr};
+use std::{any::TypeId, fmt, str::FromStr};
 
 use kube::core::ApiResource;
 use serde::de::DeserializeOwned;
@@ -52,6 +52,17 @@ impl<K: kube::Resource + Send + Sync + 'static> CacheObject for K {
 pub trait Watched: CacheObject + DeserializeOwned {
     /// Where the API server serves the kind.
     fn api_resource() -> ApiResource;
+
+    /// Whether objects of the kind are in namespaces. A cluster-scoped kind is always followed
+    /// whole, also by a factory that is bound to namespaces.
+    fn is_namespaced() -> bool {
+        true
+    }
+
+    /// Whether the type is read from the server's metadata alone, as kube's `PartialObjectMeta` is.
+    fn is_metadata_only() -> bool {
+        false
+    }
 }
 
 impl<K> Watched for K
@@ -60,6 +71,14 @@ where
 {
     fn api_resource() -> ApiResource {
         ApiResource::erase::<K>(&())
+    }
+
+    fn is_namespaced() -> bool {
+        TypeId::of::<K::Scope>() != TypeId::of::<k8s_openapi::ClusterResourceScope>()
+    }
+
+    fn is_metadata_only() -> bool {
+        K::metadata_api()
     }
 }
 

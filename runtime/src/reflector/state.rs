@@ -75,7 +75,7 @@ impl Problem {
             _ if error.is_gone() || is_version_too_large(error) => Self::Version,
             Some(500..) => Self::Server,
             Some(_) => Self::Refused,
-            None if matches!(error.cause(), crate::Cause::Decode { .. }) => Self::Unreadable,
+            None if matches!(error.cause(), crate::error::Cause::Decode { .. }) => Self::Unreadable,
             None if error.is_invalid_request() => Self::Refused,
             None => Self::Unreachable,
         }

@@ -1,0 +1,86 @@
+//! The bounded queue between the reflectors of an informer and its cache.
+//!
+//! * Order is strict: what was sent first is received first, whatever its key.
+//! * It is bounded in deltas. A full queue makes the sender wait, so a slow cache slows the watch
+//!   down, and the server keeps what is not yet wanted.
+//! * A relist and a resync are one delta each.
+//! * When either side is gone the other one learns it at once.
+
+use std::fmt;
+
+use tokio::sync::mpsc;
+
+use super::Delta;
+
+/// A queue that holds at most `capacity` deltas (at least one).
+pub fn delta_queue<K>(capacity: usize) -> (DeltaSender<K>, DeltaReceiver<K>) {
+    let (sender, receiver) = mpsc::channel(capacity.max(1));
+    (DeltaSender { sender }, DeltaReceiver { receiver })
+}
+
+/// Nobody receives from the queue any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the delta queue is closed")]
+pub struct QueueClosed;
+
+/// Where a reflector puts its deltas. Each reflector of an informer has a clone of its own.
+pub struct DeltaSender<K> {
+    sender: mpsc::Sender<Delta<K>>,
+}
+
+impl<K> DeltaSender<K> {
+    /// Puts deltas into the queue in this order, and waits wherever it is full.
+    pub async fn send_all(&self, deltas: impl IntoIterator<Item = Delta<K>>) -> Result<(), QueueClosed> {
+        for delta in deltas {
+            self.sender.send(delta).await.map_err(|_| QueueClosed)?;
+        }
+        Ok(())
+    }
+
+    /// Resolves when nobody receives from the queue any more.
+    pub async fn closed(&self) {
+        self.sender.closed().await;
+    }
+}
+
+impl<K> Clone for DeltaSender<K> {
+    fn clone(&self) -> Self {
+        Self { sender: self.sender.clone() }
+    }
+}
+
+impl<K> fmt::Debug for DeltaSender<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeltaSender").field("free", &self.sender.capacity()).finish_non_exhaustive()
+    }
+}
+
+/// Where an informer takes its deltas from.
+pub struct DeltaReceiver<K> {
+    receiver: mpsc::Receiver<Delta<K>>,
+}
+
+impl<K> DeltaReceiver<K> {
+    /// Waits for deltas and moves up to `limit` of them to the end of `batch`.
+    ///
+    /// It gives how many there were; none means that every sender is gone and the queue is empty.
+    pub async fn receive(&mut self, batch: &mut Vec<Delta<K>>, limit: usize) -> usize {
+        self.receiver.recv_many(batch, limit).await
+    }
+
+    /// How many deltas wait.
+    pub fn len(&self) -> usize {
+        self.receiver.len()
+    }
+
+    /// Whether no delta waits.
+    pub fn is_empty(&self) -> bool {
+        self.receiver.is_empty()
+    }
+}
+
+impl<K> fmt::Debug for DeltaReceiver<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeltaReceiver").field("waiting", &self.len()).finish_non_exhaustive()
+    }
+}

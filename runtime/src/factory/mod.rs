@@ -1,0 +1,222 @@
+//! The factory: owns one informer per type, starts them, waits for them and ends them.
+//!
+//! * The same type asked for twice is one informer, and one watch.
+//! * `start` can be called any number of times; it starts the informers that do not run yet.
+//! * An informer can be stopped without the others. It does not start again.
+//! * `wait_for_cache_sync` has a deadline, and names each type that did not sync, and why.
+
+mod builder;
+mod member;
+
+use std::{any::TypeId, collections::HashMap, fmt, sync::Arc, time::Duration};
+
+use futures::future::join_all;
+use kube::core::{GroupVersionResource, PartialObjectMeta};
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+
+use self::{
+    builder::Settings,
+    member::{AnyMember, Member},
+};
+use crate::{GenericInformer, ParseSelectorError, ResyncTooShort, SharedInformer, Watched};
+
+pub use builder::{InformerFactoryBuilder, InformerListOptions};
+
+/// A value that a factory cannot work with, or a place where it cannot work.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FactoryError {
+    /// No namespace can have this name.
+    #[error("`{0}` is not a namespace: it must be a DNS label")]
+    Namespace(String),
+    /// The resync period is too short.
+    #[error("{}{error}", .of.map(|of| format!("for `{of}`: ")).unwrap_or_default())]
+    Resync {
+        /// The type that it was given for, or `None` where it was given for all.
+        of: Option<&'static str>,
+        /// The period, and what is wrong with it.
+        error: ResyncTooShort,
+    },
+    /// The label selector does not parse.
+    #[error(transparent)]
+    Selector(ParseSelectorError),
+    /// `start` was called where there is no Tokio runtime.
+    #[error("the factory was started outside of a Tokio runtime")]
+    NoRuntime,
+}
+
+/// Why the caches are not synced.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CacheSyncError {
+    /// The factory could not start.
+    #[error(transparent)]
+    Factory(#[from] FactoryError),
+    /// The time was over, or an informer had ended, before these were synced.
+    #[error("not synced: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    NotSynced(Vec<NotSynced>),
+}
+
+/// A type that did not sync.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NotSynced {
+    /// The resource, such as `networks.samplecrd.k8s.io/v1`.
+    pub resource: String,
+    /// Why, in words.
+    pub reason: String,
+}
+
+impl fmt::Display for NotSynced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.resource, self.reason)
+    }
+}
+
+/// Owns one shared informer per type. A cheap handle.
+///
+/// The informers run until [`shutdown`](Self::shutdown), whoever drops his handle before.
+#[derive(Clone)]
+pub struct InformerFactory {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    client: kube::Client,
+    settings: Settings,
+    members: Mutex<Members>,
+}
+
+#[derive(Default)]
+struct Members {
+    by_type: HashMap<TypeId, Arc<dyn AnyMember>>,
+    /// What keeps the factory from working.
+    fault: Option<FactoryError>,
+    is_shut_down: bool,
+}
+
+impl fmt::Debug for InformerFactory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let resources: Vec<_> = self.members().iter().map(|member| member.resource()).collect();
+        f.debug_struct("InformerFactory").field("informers", &resources).finish_non_exhaustive()
+    }
+}
+
+impl InformerFactory {
+    /// Begins to build a factory.
+    pub fn builder(client: impl Into<kube::Client>) -> InformerFactoryBuilder<Self> {
+        InformerFactoryBuilder::new(client)
+    }
+
+    fn new(client: kube::Client, settings: Settings, fault: Option<FactoryError>) -> Self {
+        let members = Mutex::new(Members { fault, ..Members::default() });
+        Self { inner: Arc::new(Inner { client, settings, members }) }
+    }
+
+    /// The client that the informers use.
+    pub fn client(&self) -> &kube::Client {
+        &self.inner.client
+    }
+
+    /// The informer of a type. The first call makes it; it runs after the next
+    /// [`start`](Self::start).
+    pub fn informer<K: Watched>(&self) -> SharedInformer<K> {
+        self.member()
+    }
+
+    /// An informer that asks the server for the metadata of a type only, and caches no more: for
+    /// whoever needs names, labels and owners of many large objects. It is another informer than
+    /// [`informer`](Self::informer)'s, with a watch of its own.
+    pub fn metadata_informer<K>(&self) -> SharedInformer<PartialObjectMeta<K>>
+    where
+        PartialObjectMeta<K>: Watched,
+    {
+        self.member()
+    }
+
+    fn member<K: Watched>(&self) -> SharedInformer<K> {
+        let mut members = self.inner.members.lock();
+        let is_shut_down = members.is_shut_down;
+        let member = members
+            .by_type
+            .entry(TypeId::of::<K>())
+            .or_insert_with(|| Arc::new(Member::<K>::new(&self.inner.settings)));
+        let informer = Member::<K>::informer_of(member.as_ref());
+        if is_shut_down {
+            informer.stop();
+        }
+        informer
+    }
+
+    /// The informer of a resource, if its type has been asked for before.
+    pub fn for_resource(&self, resource: &GroupVersionResource) -> Option<GenericInformer> {
+        self.members().iter().map(|member| member.generic()).find(|informer| informer.resource() == *resource)
+    }
+
+    /// Starts every informer that does not run yet. Call it within a Tokio runtime, which the
+    /// watches and the handlers then run on, and again after asking for further types.
+    ///
+    /// A factory with a bad value starts nothing; [`wait_for_cache_sync`](Self::wait_for_cache_sync)
+    /// tells why.
+    pub fn start(&self) {
+        let mut members = self.inner.members.lock();
+        if members.is_shut_down {
+            return;
+        }
+        let runtime = match (Handle::try_current(), &members.fault) {
+            (Ok(runtime), None | Some(FactoryError::NoRuntime)) => runtime,
+            (_, Some(fault)) => {
+                tracing::error!(%fault, "the informers are not started");
+                return;
+            }
+            (Err(_), None) => {
+                let fault = FactoryError::NoRuntime;
+                tracing::error!(%fault, "the informers are not started");
+                members.fault = Some(fault);
+                return;
+            }
+        };
+        members.fault = None;
+        for member in members.by_type.values() {
+            member.start(&self.inner.client, &self.inner.settings, &runtime);
+        }
+    }
+
+    /// Waits until every informer that was asked for is synced.
+    ///
+    /// It fails after the deadline, or as soon as an informer can no longer sync, and then names
+    /// each type that is not synced, and what stands in its way.
+    pub async fn wait_for_cache_sync(&self, deadline: Duration) -> Result<(), CacheSyncError> {
+        if let Some(fault) = self.inner.members.lock().fault.clone() {
+            return Err(fault.into());
+        }
+        let members = self.members();
+        let all = join_all(members.iter().map(|member| member.sync_signal().wait()));
+        // Whether they synced, ended or took too long: each of them is asked for itself.
+        let _ = tokio::time::timeout(deadline, all).await;
+        let late: Vec<_> = members
+            .iter()
+            .filter(|member| !member.sync_signal().is_synced())
+            .map(|member| NotSynced { resource: member.resource(), reason: member.reason() })
+            .collect();
+        if late.is_empty() { Ok(()) } else { Err(CacheSyncError::NotSynced(late)) }
+    }
+
+    /// Stops every informer, and waits until their watches are closed and their handlers have
+    /// returned. A handler that blocks for good would hold this up: put a timeout around it where
+    /// that can be. It can be called by several at once. The caches can still be read.
+    pub async fn shutdown(&self) {
+        self.inner.members.lock().is_shut_down = true;
+        let members = self.members();
+        members.iter().for_each(|member| member.stop());
+        join_all(members.iter().map(|member| member.join())).await;
+    }
+
+    /// Every informer, by the name of its resource.
+    fn members(&self) -> Vec<Arc<dyn AnyMember>> {
+        let mut members: Vec<_> = self.inner.members.lock().by_type.values().cloned().collect();
+        members.sort_by_key(|member| member.resource());
+        members
+    }
+}

@@ -1,0 +1,290 @@
+//! How a delta changes the cache: what it puts, what it takes away, and what it is too old for.
+//!
+//! * The cache never goes back in time. A state that is older than the cached one is dropped, and a
+//!   list that is older than a cached object neither changes nor removes that object. (Only
+//!   versions that can be compared count; see `resource_version`.)
+//! * The same uid and version is the same object: the `Arc` stays, and nobody is told.
+//! * Another uid under the same key is another object: the old one is gone, the new one is added.
+//! * An object that does not decode keeps its last good state, unless its uid shows that it is
+//!   another object than the cached one.
+
+use std::{
+    collections::{HashMap, HashSet},
+    hash::BuildHasher,
+    sync::Arc,
+};
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+use super::notice::Notice;
+use crate::{
+    CacheObject, Cause, Delta, FinalState, InvalidObject, ObjectKey, Scope,
+    resource_version::{compare, has_reached, is_older},
+    store::{Batch, namespace_of},
+};
+
+/// What the cache remembers beside its objects.
+pub(crate) struct Progress {
+    /// The scopes that must have been listed before the cache is synced.
+    scopes: Vec<Scope>,
+    /// The scopes that have been listed.
+    listed: HashSet<Scope>,
+    /// The objects that did not decode.
+    invalid: HashMap<ObjectKey, InvalidObject>,
+}
+
+/// What one batch of deltas came to.
+pub(crate) struct Outcome<K> {
+    /// The steps to tell the handlers, in order.
+    pub(crate) notices: Vec<Notice<K>>,
+    /// How many states were dropped because the cache holds a newer one.
+    pub(crate) stale: u64,
+    /// Whether a resync of every handler was asked for.
+    pub(crate) resync: bool,
+    /// The objects that did not decode, as they came.
+    pub(crate) invalid: Vec<InvalidObject>,
+}
+
+// A derived impl would ask for `K: Default`.
+impl<K> Default for Outcome<K> {
+    fn default() -> Self {
+        Self { notices: Vec::new(), stale: 0, resync: false, invalid: Vec::new() }
+    }
+}
+
+/// How an incoming state relates to the cached one under the same key.
+#[derive(Debug, PartialEq, Eq)]
+enum Relation {
+    Stale,
+    Same,
+    Changed,
+    OtherObject,
+}
+
+fn relation<K: CacheObject>(cached: &K, incoming: &K) -> Relation {
+    let versions = (incoming.resource_version(), cached.resource_version());
+    if is_older(versions.0, versions.1) {
+        Relation::Stale
+    } else if is_other_uid(cached.uid(), incoming.uid()) {
+        Relation::OtherObject
+    } else if versions.0 == versions.1 && !versions.0.is_empty() {
+        Relation::Same
+    } else {
+        Relation::Changed
+    }
+}
+
+/// Whether two uids are of two objects. A uid that is not known says nothing.
+fn is_other_uid(left: &str, right: &str) -> bool {
+    !left.is_empty() && !right.is_empty() && left != right
+}
+
+impl Progress {
+    pub(crate) fn new(scopes: Vec<Scope>) -> Self {
+        Self { scopes, listed: HashSet::new(), invalid: HashMap::new() }
+    }
+
+    /// Whether every scope has been listed.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.scopes.iter().all(|scope| self.listed.contains(scope))
+    }
+
+    /// The objects that did not decode.
+    pub(crate) fn invalid(&self) -> impl Iterator<Item = &InvalidObject> {
+        self.invalid.values()
+    }
+
+    /// The scope that an object belongs to.
+    pub(crate) fn scope_of(&self, namespace: Option<&str>) -> Scope {
+        match namespace {
+            Some(namespace) if !self.scopes.contains(&Scope::All) => Scope::Namespace(namespace.into()),
+            _ => Scope::All,
+        }
+    }
+
+    /// Makes the change of one delta in the batch.
+    pub(crate) fn apply<K: CacheObject>(
+        &mut self,
+        delta: Delta<K>,
+        batch: &mut Batch<'_, K>,
+        outcome: &mut Outcome<K>,
+    ) {
+        match delta {
+            Delta::Upsert(object) => {
+                self.reached(object.namespace(), object.resource_version(), batch);
+                self.forget_invalid(object.as_ref());
+                put(object, Cause::Watch, false, batch, outcome);
+            }
+            Delta::Delete(last) => {
+                self.reached(last.namespace(), last.resource_version(), batch);
+                self.forget_invalid(last.as_ref());
+                remove(last, batch, outcome);
+            }
+            Delta::Invalid(object) => {
+                self.reached(object.key.namespace.as_deref(), &object.resource_version, batch);
+                remove_other(&object, batch, outcome);
+                outcome.invalid.push(object.clone());
+                self.invalid.insert(object.key.clone(), object);
+            }
+            Delta::DeleteInvalid(object) => {
+                self.reached(object.key.namespace.as_deref(), &object.resource_version, batch);
+                self.invalid.remove(&object.key);
+                if let Some(cached) = find(batch, &object.key)
+                    && !is_older(&object.resource_version, cached.resource_version())
+                {
+                    vanish(&cached, batch, outcome);
+                }
+            }
+            Delta::Bookmark { scope, resource_version } => batch.reached(&scope, &resource_version),
+            Delta::Resync => outcome.resync = true,
+            Delta::Replace { scope, objects, invalid, resource_version } => {
+                self.replace(scope, objects, invalid, &resource_version, batch, outcome);
+            }
+        }
+    }
+
+    fn replace<K: CacheObject>(
+        &mut self,
+        scope: Scope,
+        objects: Vec<Arc<K>>,
+        invalid: Vec<InvalidObject>,
+        version: &str,
+        batch: &mut Batch<'_, K>,
+        outcome: &mut Outcome<K>,
+    ) {
+        let initial = !self.listed.contains(&scope);
+        for gone in missing(&scope, &objects, &invalid, version, batch) {
+            vanish(&gone, batch, outcome);
+        }
+        for object in &invalid {
+            remove_other(object, batch, outcome);
+        }
+        for object in objects {
+            put(object, Cause::Relist, initial, batch, outcome);
+        }
+        self.invalid.retain(|key, _| !contains(&scope, key));
+        for object in invalid {
+            outcome.invalid.push(object.clone());
+            self.invalid.insert(object.key.clone(), object);
+        }
+        batch.reached(&scope, version);
+        self.listed.insert(scope);
+    }
+
+    fn reached<K: CacheObject>(&self, namespace: Option<&str>, version: &str, batch: &mut Batch<'_, K>) {
+        batch.reached(&self.scope_of(namespace), version);
+    }
+
+    fn forget_invalid<K: CacheObject>(&mut self, object: &K) {
+        if !self.invalid.is_empty() {
+            self.invalid.remove(&ObjectKey::of(object));
+        }
+    }
+}
+
+fn contains(scope: &Scope, key: &ObjectKey) -> bool {
+    match scope {
+        Scope::All => true,
+        Scope::Namespace(namespace) => key.namespace.as_deref() == Some(&**namespace),
+    }
+}
+
+fn find<K: CacheObject>(batch: &Batch<'_, K>, key: &ObjectKey) -> Option<Arc<K>> {
+    batch.state().get(key.namespace.as_deref().unwrap_or_default(), &key.name).cloned()
+}
+
+/// Puts a state unless the cache has it or a newer one.
+fn put<K: CacheObject>(
+    new: Arc<K>,
+    cause: Cause,
+    initial: bool,
+    batch: &mut Batch<'_, K>,
+    outcome: &mut Outcome<K>,
+) {
+    let old = batch.state().get(namespace_of(new.as_ref()), new.name()).cloned();
+    let old = match old.as_deref().map(|old| relation(old, new.as_ref())) {
+        Some(Relation::Same) => return,
+        Some(Relation::Stale) => {
+            outcome.stale += 1;
+            return;
+        }
+        None | Some(Relation::Changed) => old,
+        Some(Relation::OtherObject) => {
+            if let Some(old) = &old {
+                vanish(old, batch, outcome);
+            }
+            None
+        }
+    };
+    batch.put(old.as_ref(), &new);
+    outcome.notices.push(Notice::Put { old, new, cause, initial });
+}
+
+/// Takes away what the watch reported as deleted.
+fn remove<K: CacheObject>(last: Arc<K>, batch: &mut Batch<'_, K>, outcome: &mut Outcome<K>) {
+    let Some(old) = batch.state().get(namespace_of(last.as_ref()), last.name()).cloned() else { return };
+    match relation(old.as_ref(), last.as_ref()) {
+        Relation::Stale => outcome.stale += 1,
+        // A later object of that name is gone, so the cached one is gone too; its end was missed.
+        Relation::OtherObject if has_reached(last.resource_version(), old.resource_version()) => {
+            vanish(&old, batch, outcome);
+        }
+        Relation::OtherObject => outcome.stale += 1,
+        Relation::Same | Relation::Changed => {
+            batch.remove(&old);
+            outcome.notices.push(Notice::Gone { old, last, final_state: FinalState::Observed });
+        }
+    }
+}
+
+/// Takes away what is gone without anybody having seen it go.
+fn vanish<K: CacheObject>(old: &Arc<K>, batch: &mut Batch<'_, K>, outcome: &mut Outcome<K>) {
+    batch.remove(old);
+    outcome.notices.push(Notice::Gone {
+        old: old.clone(),
+        last: old.clone(),
+        final_state: FinalState::Unknown,
+    });
+}
+
+/// Takes away the cached object if what does not decode under its key is another object.
+fn remove_other<K: CacheObject>(invalid: &InvalidObject, batch: &mut Batch<'_, K>, outcome: &mut Outcome<K>) {
+    if let Some(cached) = find(batch, &invalid.key)
+        && is_other_uid(cached.uid(), &invalid.uid)
+        && !is_older(&invalid.resource_version, cached.resource_version())
+    {
+        vanish(&cached, batch, outcome);
+    }
+}
+
+/// The cached objects of a scope that a list shows to be gone.
+fn missing<K: CacheObject>(
+    scope: &Scope,
+    objects: &[Arc<K>],
+    invalid: &[InvalidObject],
+    version: &str,
+    batch: &Batch<'_, K>,
+) -> Vec<Arc<K>> {
+    let mut cached = batch.state().iter_scope(scope).peekable();
+    if cached.peek().is_none() {
+        return Vec::new();
+    }
+    let hasher = DefaultHashBuilder::default();
+    let hash = |object: &K| hasher.hash_one((namespace_of(object), object.name()));
+    let mut listed = HashTable::with_capacity(objects.len());
+    for object in objects {
+        listed.insert_unique(hash(object), object, |object| hash(object));
+    }
+    let kept: HashSet<_> = invalid.iter().map(|object| &object.key).collect();
+    cached
+        .filter(|object| {
+            let key = (namespace_of(object.as_ref()), object.name());
+            let is_listed = listed
+                .find(hash(object), |other| (namespace_of(other.as_ref()), other.name()) == key)
+                .is_some();
+            let is_newer = compare(object.resource_version(), version).is_some_and(|order| order.is_gt());
+            !is_listed && !is_newer && (kept.is_empty() || !kept.contains(&ObjectKey::of(object.as_ref())))
+        })
+        .cloned()
+        .collect()
+}

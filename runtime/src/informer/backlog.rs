@@ -1,0 +1,263 @@
+//! What one handler has still to hear: at most two events a key, whatever happens meanwhile.
+//!
+//! | waiting | comes | waits then |
+//! | --- | --- | --- |
+//! | Added | Updated | Added with the new state |
+//! | Added | Deleted | nothing |
+//! | Updated a→b | Updated b→c | Updated a→c |
+//! | Updated | Deleted | Deleted |
+//! | Deleted | Added, another uid | both |
+//! | Deleted | Added, the same uid | Updated: to the handler it never left |
+//! | Deleted, Added | Updated | Deleted, Added with the new state |
+//! | Deleted, Added | Deleted | Deleted |
+//! | anything | a resync | what waited |
+//!
+//! Keys are served in the order in which they began to wait. `old` is the very `Arc` that the
+//! handler was given last, because the store's steps have no gap: what it held before a step is what
+//! it was told to hold by the step before.
+
+use std::{hash::BuildHasher, sync::Arc};
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+use super::notice::Notice;
+use crate::{CacheObject, Cause, Event, FinalState, store::namespace_of};
+
+/// An empty backlog whose tables have room for more than this gives the room back.
+const KEPT_ROOM: usize = 1024;
+
+/// No slot.
+const NONE: usize = usize::MAX;
+
+/// What one handler has still to hear.
+pub(crate) struct Backlog<K> {
+    hasher: DefaultHashBuilder,
+    /// The slots that wait, found by the key that their objects hold.
+    keys: HashTable<usize>,
+    /// The slots form a list in the order of service; a slot that is not in it is free.
+    slots: Vec<Slot<K>>,
+    free: Vec<usize>,
+    head: usize,
+    tail: usize,
+    /// How many waiting keys are initial ones.
+    initial: usize,
+}
+
+struct Slot<K> {
+    before: usize,
+    after: usize,
+    waiting: Option<Waiting<K>>,
+}
+
+/// What waits for one key: a deletion, a state, or a deletion and then a state.
+struct Waiting<K> {
+    /// What the handler was given last, if it holds the object.
+    given: Option<Arc<K>>,
+    deleted: Option<(Arc<K>, FinalState)>,
+    state: Option<NewState<K>>,
+}
+
+struct NewState<K> {
+    object: Arc<K>,
+    cause: Cause,
+    initial: bool,
+}
+
+/// An event to deliver now.
+pub(crate) struct Due<K> {
+    pub(crate) event: Event<K>,
+    /// Whether the handler is synced a step further once it has heard it.
+    pub(crate) initial: bool,
+}
+
+impl<K> Default for Backlog<K> {
+    fn default() -> Self {
+        Self {
+            hasher: DefaultHashBuilder::default(),
+            keys: HashTable::new(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            head: NONE,
+            tail: NONE,
+            initial: 0,
+        }
+    }
+}
+
+impl<K: CacheObject> Backlog<K> {
+    /// How many keys wait.
+    pub(crate) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// How many of them are initial ones.
+    pub(crate) fn initial(&self) -> usize {
+        self.initial
+    }
+
+    /// Takes a step of the store in.
+    pub(crate) fn push(&mut self, notice: Notice<K>) {
+        let object = match &notice {
+            Notice::Put { new, .. } => new,
+            Notice::Gone { old, .. } => old,
+            Notice::Resync(object) => object,
+        };
+        let hash = Self::hash(&self.hasher, object);
+        let Some(place) = self.find(hash, object) else {
+            return self.append(hash, Waiting::begin(notice));
+        };
+        let Some(waiting) = &mut self.slots[place].waiting else { return };
+        self.initial -= usize::from(waiting.is_initial());
+        let something = waiting.merge(notice);
+        self.initial += usize::from(waiting.is_initial());
+        if !something {
+            self.take_out(hash, place);
+        }
+    }
+
+    /// Takes out what the handler is to hear next.
+    pub(crate) fn pop(&mut self) -> Option<Due<K>> {
+        let place = self.head;
+        let waiting = self.slots.get_mut(place)?.waiting.as_mut()?;
+        if let (Some((last, final_state)), Some(_)) = (&waiting.deleted, &waiting.state) {
+            // The second event of the key stays in front of all others, now as an addition.
+            let event = Event::Deleted { last: last.clone(), final_state: *final_state };
+            waiting.given = None;
+            waiting.deleted = None;
+            return Some(Due { event, initial: false });
+        }
+        let initial = waiting.is_initial();
+        self.initial -= usize::from(initial);
+        let hash = Self::hash(&self.hasher, waiting.object()?);
+        let event = self.take_out(hash, place)?.event()?;
+        if self.keys.is_empty() && self.slots.capacity() > KEPT_ROOM {
+            *self = Self::default();
+        }
+        Some(Due { event, initial })
+    }
+
+    fn hash(hasher: &DefaultHashBuilder, object: &K) -> u64 {
+        hasher.hash_one((namespace_of(object), object.name()))
+    }
+
+    fn find(&self, hash: u64, object: &K) -> Option<usize> {
+        let wanted = (namespace_of(object), object.name());
+        self.keys
+            .find(hash, |place| {
+                let other = self.slots[*place].waiting.as_ref().and_then(Waiting::object);
+                other.is_some_and(|other| (namespace_of(other), other.name()) == wanted)
+            })
+            .copied()
+    }
+
+    fn append(&mut self, hash: u64, waiting: Waiting<K>) {
+        self.initial += usize::from(waiting.is_initial());
+        let slot = Slot { before: self.tail, after: NONE, waiting: Some(waiting) };
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.slots[place] = slot;
+                place
+            }
+            None => {
+                self.slots.push(slot);
+                self.slots.len() - 1
+            }
+        };
+        match self.slots.get_mut(self.tail) {
+            Some(last) => last.after = place,
+            None => self.head = place,
+        }
+        self.tail = place;
+        let Self { hasher, keys, slots, .. } = self;
+        keys.insert_unique(hash, place, |place| {
+            slots[*place]
+                .waiting
+                .as_ref()
+                .and_then(Waiting::object)
+                .map_or(0, |object| Self::hash(hasher, object))
+        });
+    }
+
+    fn take_out(&mut self, hash: u64, place: usize) -> Option<Waiting<K>> {
+        let slot = self.slots.get_mut(place)?;
+        let (before, after) = (slot.before, slot.after);
+        let waiting = slot.waiting.take()?;
+        match self.slots.get_mut(before) {
+            Some(before) => before.after = after,
+            None => self.head = after,
+        }
+        match self.slots.get_mut(after) {
+            Some(after) => after.before = before,
+            None => self.tail = before,
+        }
+        self.free.push(place);
+        if let Ok(entry) = self.keys.find_entry(hash, |other| *other == place) {
+            entry.remove();
+        }
+        Some(waiting)
+    }
+}
+
+impl<K: CacheObject> Waiting<K> {
+    fn begin(notice: Notice<K>) -> Self {
+        match notice {
+            Notice::Put { old, new, cause, initial } => {
+                let state = Some(NewState { object: new, cause, initial });
+                Self { given: old, deleted: None, state }
+            }
+            Notice::Gone { old, last, final_state } => {
+                Self { given: Some(old), deleted: Some((last, final_state)), state: None }
+            }
+            Notice::Resync(object) => {
+                let state = NewState { object: object.clone(), cause: Cause::Resync, initial: false };
+                Self { given: Some(object), deleted: None, state: Some(state) }
+            }
+        }
+    }
+
+    /// Any of the objects: all have the same key.
+    fn object(&self) -> Option<&K> {
+        self.state
+            .as_ref()
+            .map(|state| &state.object)
+            .or(self.deleted.as_ref().map(|(last, _)| last))
+            .or(self.given.as_ref())
+            .map(Arc::as_ref)
+    }
+
+    fn is_initial(&self) -> bool {
+        self.state.as_ref().is_some_and(|state| state.initial)
+    }
+
+    /// Takes a further step of the object in, and says whether anything is left to be told.
+    fn merge(&mut self, notice: Notice<K>) -> bool {
+        match notice {
+            Notice::Put { new, cause, initial, .. } => {
+                if self.deleted.is_some() && self.given.as_ref().is_some_and(|given| given.uid() == new.uid())
+                {
+                    self.deleted = None;
+                }
+                let initial = self.state.as_ref().map_or(initial, |state| state.initial);
+                self.state = Some(NewState { object: new, cause, initial });
+                true
+            }
+            Notice::Gone { last, final_state, .. } => {
+                self.state = None;
+                if self.given.is_some() && self.deleted.is_none() {
+                    self.deleted = Some((last, final_state));
+                }
+                self.deleted.is_some()
+            }
+            Notice::Resync(_) => true,
+        }
+    }
+
+    fn event(self) -> Option<Event<K>> {
+        Some(match (self.deleted, self.given, self.state) {
+            (Some((last, final_state)), _, _) => Event::Deleted { last, final_state },
+            (None, Some(old), Some(state)) => Event::Updated { old, new: state.object, cause: state.cause },
+            (None, None, Some(state)) => Event::Added { object: state.object, initial: state.initial },
+            (None, _, None) => return None,
+        })
+    }
+}

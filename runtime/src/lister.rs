@@ -1,0 +1,102 @@
+//! Listers: what a controller reads of the cache, in client-go's shape.
+//!
+//! A lister asks no server. What it returns are shared objects (`Arc`), which nobody can change by
+//! accident.
+
+use std::{fmt, sync::Arc};
+
+use crate::{CacheObject, ObjectKey, Selector, Store};
+
+/// The cache does not hold the object.
+///
+/// A cache can be a little behind the server; an object that was just created may follow.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no `{key}` in the cache")]
+pub struct NotFound {
+    /// The object that was asked for.
+    pub key: ObjectKey,
+}
+
+/// Reads the objects of one kind from the cache.
+pub struct Lister<K> {
+    store: Store<K>,
+}
+
+impl<K> Clone for Lister<K> {
+    fn clone(&self) -> Self {
+        Self { store: self.store.clone() }
+    }
+}
+
+impl<K: CacheObject> fmt::Debug for Lister<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lister").field("store", &self.store).finish()
+    }
+}
+
+impl<K: CacheObject> Lister<K> {
+    /// A lister over this store.
+    pub fn new(store: Store<K>) -> Self {
+        Self { store }
+    }
+
+    /// Every object that the selector matches, in all namespaces, in no particular order.
+    pub fn list(&self, selector: &Selector) -> Vec<Arc<K>> {
+        self.store.list(selector)
+    }
+
+    /// The object of this name, of a cluster-scoped kind.
+    pub fn get(&self, name: &str) -> Option<Arc<K>> {
+        self.store.find(None, name)
+    }
+
+    /// The object of this name, of a cluster-scoped kind, or an error that names it.
+    pub fn require(&self, name: &str) -> Result<Arc<K>, NotFound> {
+        self.get(name).ok_or_else(|| NotFound { key: ObjectKey::cluster(name) })
+    }
+
+    /// The objects of one namespace.
+    pub fn namespace(&self, namespace: impl Into<Arc<str>>) -> NamespaceLister<K> {
+        NamespaceLister { store: self.store.clone(), namespace: namespace.into() }
+    }
+
+    /// The store under the lister.
+    pub fn store(&self) -> &Store<K> {
+        &self.store
+    }
+}
+
+/// Reads the objects of one kind in one namespace from the cache.
+pub struct NamespaceLister<K> {
+    store: Store<K>,
+    namespace: Arc<str>,
+}
+
+impl<K> Clone for NamespaceLister<K> {
+    fn clone(&self) -> Self {
+        Self { store: self.store.clone(), namespace: self.namespace.clone() }
+    }
+}
+
+impl<K: CacheObject> fmt::Debug for NamespaceLister<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NamespaceLister").field("namespace", &self.namespace).finish_non_exhaustive()
+    }
+}
+
+impl<K: CacheObject> NamespaceLister<K> {
+    /// Every object of the namespace that the selector matches, in no particular order.
+    pub fn list(&self, selector: &Selector) -> Vec<Arc<K>> {
+        self.store.list_namespace(&self.namespace, selector)
+    }
+
+    /// The object of this name.
+    pub fn get(&self, name: &str) -> Option<Arc<K>> {
+        self.store.find(Some(&self.namespace), name)
+    }
+
+    /// The object of this name, or an error that names it.
+    pub fn require(&self, name: &str) -> Result<Arc<K>, NotFound> {
+        self.get(name).ok_or_else(|| NotFound { key: ObjectKey::namespaced(&*self.namespace, name) })
+    }
+}

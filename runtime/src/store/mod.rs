@@ -1,0 +1,217 @@
+//! The indexed store: what the cache knows, for any number of readers and one writer.
+//!
+//! * Readers take no lock and are never held up: every answer is computed from one published
+//!   generation, which does not change any more. Objects and indexes of an answer belong together.
+//! * The writer changes a generation that no reader sees, and publishes it with one pointer swap,
+//!   so a batch of changes, and a whole relist, appear at once.
+//! * There are two generations, which the writer brings up to date in turn (the tables hold one
+//!   pointer per object, so the second one costs about twenty bytes an object and index). While a
+//!   reader still holds the older one the writer does not wait for it: it takes a fresh copy.
+//! * Index values are computed before anything is changed; see [`Index`].
+
+mod index;
+mod state;
+mod writer;
+
+use std::{fmt, hash::Hash, sync::Arc};
+
+use arc_swap::ArcSwap;
+
+pub use index::{Index, IndexError};
+pub(crate) use state::{State, namespace_of};
+pub(crate) use writer::{Batch, Writer};
+
+use crate::{CacheObject, ObjectKey, Scope, Selector};
+
+/// A cheap handle to read the cache; what it reads follows the server.
+pub struct Store<K> {
+    published: Arc<ArcSwap<State<K>>>,
+}
+
+impl<K> Clone for Store<K> {
+    fn clone(&self) -> Self {
+        Self { published: self.published.clone() }
+    }
+}
+
+impl<K: CacheObject> fmt::Debug for Store<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("len", &self.len()).finish_non_exhaustive()
+    }
+}
+
+impl<K: CacheObject> Store<K> {
+    /// An empty store and the one writer that may change it.
+    pub(crate) fn new() -> (Self, Writer<K>) {
+        let store = Self { published: Arc::new(ArcSwap::from_pointee(State::default())) };
+        let writer = Writer::new(store.clone());
+        (store, writer)
+    }
+
+    /// Answers a question from the newest generation.
+    pub(crate) fn read<R>(&self, question: impl FnOnce(&State<K>) -> R) -> R {
+        question(&self.published.load())
+    }
+
+    /// The newest generation, held still: whatever is read from it belongs together.
+    ///
+    /// Hold it for one piece of work, not for long: it keeps every object of its generation alive.
+    pub fn snapshot(&self) -> Snapshot<K> {
+        Snapshot { state: self.published.load_full() }
+    }
+
+    /// The object of this key.
+    pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
+        self.find(key.namespace.as_deref(), &key.name)
+    }
+
+    /// The object of this namespace (`None` for a cluster-scoped kind) and name.
+    pub fn find(&self, namespace: Option<&str>, name: &str) -> Option<Arc<K>> {
+        self.read(|state| state.get(namespace.unwrap_or_default(), name).cloned())
+    }
+
+    /// Every object that the selector matches, in no particular order.
+    pub fn list(&self, selector: &Selector) -> Vec<Arc<K>> {
+        self.read(|state| select(state.iter(), selector, state.len()))
+    }
+
+    /// Every object of one namespace that the selector matches, in no particular order.
+    pub fn list_namespace(&self, namespace: &str, selector: &Selector) -> Vec<Arc<K>> {
+        self.read(|state| select(state.iter_namespace(namespace), selector, 0))
+    }
+
+    /// The keys of every object, in no particular order.
+    pub fn keys(&self) -> Vec<ObjectKey> {
+        self.read(|state| state.iter().map(|object| ObjectKey::of(object.as_ref())).collect())
+    }
+
+    /// The namespaces that hold an object, in no particular order; of a cluster-scoped kind, none.
+    pub fn namespaces(&self) -> Vec<Arc<str>> {
+        self.read(|state| state.namespaces().filter(|namespace| !namespace.is_empty()).cloned().collect())
+    }
+
+    /// How many objects there are.
+    pub fn len(&self) -> usize {
+        self.read(State::len)
+    }
+
+    /// Whether there is no object.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The resource version that the cache has reached: that of the last list, change or bookmark.
+    ///
+    /// `None` before the first list. A cache that follows several namespaces has come as far as the
+    /// namespace that is furthest behind.
+    pub fn resource_version(&self) -> Option<String> {
+        self.read(|state| {
+            state
+                .versions
+                .iter()
+                .map(|(_, version)| version)
+                .reduce(
+                    |least, other| {
+                        if crate::resource_version::is_older(other, least) { other } else { least }
+                    },
+                )
+                .cloned()
+        })
+    }
+
+    /// The resource version that one scope has reached.
+    pub(crate) fn scope_version(&self, scope: &Scope) -> Option<String> {
+        self.read(|state| state.version(scope).cloned())
+    }
+
+    /// The index of this name, if its values are of this type.
+    pub fn index<V>(&self, name: &str) -> Result<Index<K, V>, IndexError>
+    where
+        V: Hash + Eq + Clone + Send + Sync + 'static,
+    {
+        self.read(|state| {
+            let place = state
+                .indexes
+                .iter()
+                .position(|index| &**index.name() == name)
+                .ok_or_else(|| IndexError::Unknown(name.to_owned()))?;
+            let index = state.indexes[place].as_ref();
+            match index::typed::<K, V>(index) {
+                Some(_) => Ok(Index::new(self.clone(), index.name().clone(), place)),
+                None => {
+                    Err(IndexError::OtherType { name: name.to_owned(), wanted: std::any::type_name::<V>() })
+                }
+            }
+        })
+    }
+}
+
+/// One generation of a [`Store`], held still.
+pub struct Snapshot<K> {
+    state: Arc<State<K>>,
+}
+
+impl<K> Clone for Snapshot<K> {
+    fn clone(&self) -> Self {
+        Self { state: self.state.clone() }
+    }
+}
+
+impl<K: CacheObject> fmt::Debug for Snapshot<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Snapshot")
+            .field("generation", &self.generation())
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<K: CacheObject> Snapshot<K> {
+    pub(crate) fn state(&self) -> &State<K> {
+        &self.state
+    }
+
+    /// The number of the generation; it grows with every publication.
+    pub fn generation(&self) -> u64 {
+        self.state.generation
+    }
+
+    /// The object of this namespace (`None` for a cluster-scoped kind) and name.
+    pub fn find(&self, namespace: Option<&str>, name: &str) -> Option<&Arc<K>> {
+        self.state.get(namespace.unwrap_or_default(), name)
+    }
+
+    /// Every object, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<K>> {
+        self.state.iter()
+    }
+
+    /// Every object that the selector matches, in no particular order.
+    pub fn list(&self, selector: &Selector) -> Vec<Arc<K>> {
+        select(self.state.iter(), selector, self.state.len())
+    }
+
+    /// How many objects there are.
+    pub fn len(&self) -> usize {
+        self.state.len()
+    }
+
+    /// Whether there is no object.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+fn select<'a, K: CacheObject>(
+    objects: impl Iterator<Item = &'a Arc<K>>,
+    selector: &Selector,
+    expected: usize,
+) -> Vec<Arc<K>> {
+    if selector.is_everything() {
+        let mut all = Vec::with_capacity(expected);
+        all.extend(objects.cloned());
+        all
+    } else {
+        objects.filter(|object| selector.matches(object.as_ref())).cloned().collect()
+    }
+}

@@ -1,0 +1,184 @@
+//! Indexes: several values, added at any time, panics.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use genclient_runtime::{Delta, Index, IndexError, Selector};
+
+use crate::support::*;
+
+fn names(objects: Vec<Arc<Item>>) -> Vec<String> {
+    let mut names: Vec<_> = objects.iter().map(|object| object.name.clone()).collect();
+    names.sort();
+    names
+}
+
+/// The values of label `in`, separated by dots.
+fn memberships(item: &Item) -> Vec<String> {
+    item.labels.get("in").map(|text| text.split('.').map(str::to_owned).collect()).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn an_object_is_found_under_each_of_its_values_and_under_no_other() {
+    let (informer, feed) = running();
+    let before: Index<_, String> = informer.add_index("before", memberships).expect("a new index");
+    feed.send([list(
+        3,
+        vec![labelled("a", 1, &[("in", "x.y")]), labelled("b", 2, &[("in", "y.y")]), labelled("c", 3, &[])],
+    )])
+    .await;
+    reached(&informer, 3).await;
+    let after: Index<_, String> = informer.add_index("after", memberships).expect("a new index");
+    for index in [&before, &after] {
+        assert_eq!(names(index.get("x")), ["a"]);
+        assert_eq!(names(index.get("y")), ["a", "b"]);
+        assert_eq!(names(index.get("z")), [] as [&str; 0]);
+    }
+    feed.send([
+        Delta::Upsert(labelled("a", 4, &[("in", "z")])),
+        Delta::Delete(labelled("b", 5, &[("in", "something else")])),
+        Delta::Upsert(labelled("c", 6, &[("in", "z")])),
+    ])
+    .await;
+    reached(&informer, 6).await;
+    for index in [&before, &after] {
+        assert_eq!(index.values(), ["z"], "values without objects leave nothing behind");
+        assert_eq!(names(index.get("z")), ["a", "c"]);
+        assert!(Arc::ptr_eq(
+            &index.get("z").into_iter().find(|object| object.name == "a").expect("a is there"),
+            &informer.store().get(&key("a")).expect("a is there"),
+        ));
+    }
+    feed.send([list(9, vec![labelled("a", 8, &[("in", "x")])])]).await;
+    reached(&informer, 9).await;
+    for index in [&before, &after] {
+        assert_eq!(index.values(), ["x"]);
+        assert_eq!(names(index.get("x")), ["a"]);
+    }
+}
+
+#[tokio::test]
+async fn many_objects_can_share_a_value() {
+    let (informer, feed) = running();
+    let by_parity: Index<_, u64> = informer
+        .add_index("parity", |item: &Item| [item.version.parse::<u64>().expect("a number") % 2])
+        .expect("a new index");
+    feed.send([list(1000, (0..1000).map(|n| item(&format!("k{n}"), 1, n)).collect())]).await;
+    reached(&informer, 1000).await;
+    assert_eq!((by_parity.get(&0).len(), by_parity.get(&1).len()), (500, 500));
+    for n in 0..400 {
+        feed.send([Delta::Upsert(item(&format!("k{n}"), 1, 1001 + 2 * n))]).await;
+    }
+    reached(&informer, 1001 + 2 * 399).await;
+    assert_eq!((by_parity.get(&0).len(), by_parity.get(&1).len()), (300, 700));
+    for n in 0..1000 {
+        feed.send([Delta::Delete(item(&format!("k{n}"), 1, 5000 + n))]).await;
+    }
+    reached(&informer, 5999).await;
+    assert_eq!(by_parity.values(), [] as [u64; 0]);
+}
+
+#[tokio::test]
+async fn an_index_has_a_name_of_its_own_and_a_type() {
+    let informer = idle(vec![]);
+    let added: Index<_, String> = informer.add_index("in", memberships).expect("a new index");
+    assert_eq!(added.name(), "in");
+    assert_eq!(informer.add_index("in", |_: &Item| [1]).err(), Some(IndexError::NameTaken("in".to_owned())),);
+    assert!(informer.store().index::<String>("in").is_ok());
+    assert!(matches!(informer.store().index::<u8>("in"), Err(IndexError::OtherType { .. })));
+    assert!(matches!(informer.store().index::<String>("on"), Err(IndexError::Unknown(_))));
+}
+
+#[tokio::test]
+async fn a_function_that_panics_on_what_is_there_adds_no_index() {
+    let (informer, feed) = running();
+    feed.send([list(1, vec![item("a", 1, 1)])]).await;
+    reached(&informer, 1).await;
+    let refused = informer.add_index("bad", |item: &Item| -> Option<String> { panic!("on {}", item.name) });
+    assert_eq!(
+        refused.err(),
+        Some(IndexError::Panicked { name: "bad".to_owned(), key: key("a"), message: "on a".to_owned() }),
+    );
+    informer.add_index("bad", memberships).expect("the name is free");
+    feed.send([Delta::Upsert(item("a", 1, 2))]).await;
+    reached(&informer, 2).await;
+    assert_eq!(informer.store().get(&key("a")).expect("a is there").version, "2");
+}
+
+#[tokio::test]
+async fn a_function_that_panics_later_leaves_nothing_half_done() {
+    let (informer, feed) = running();
+    let recorder = Recorder::default();
+    informer.add_event_handler(recorder.handler());
+    let good: Index<_, String> = informer.add_index("good", memberships).expect("a new index");
+    let panics = Arc::new(AtomicBool::new(false));
+    let bad: Index<_, String> = informer
+        .add_index("bad", {
+            let panics = panics.clone();
+            move |item: &Item| {
+                assert!(!(panics.load(Ordering::Relaxed) && item.name == "a"), "on purpose");
+                memberships(item)
+            }
+        })
+        .expect("a new index");
+    let last: Index<_, String> = informer.add_index("last", memberships).expect("a new index");
+    let both = |version, value: &str| {
+        vec![labelled("a", version, &[("in", value)]), labelled("b", version, &[("in", value)])]
+    };
+    feed.send([list(1, both(1, "x"))]).await;
+    reached(&informer, 1).await;
+    panics.store(true, Ordering::Relaxed);
+    feed.send([list(2, both(2, "y"))]).await;
+    reached(&informer, 2).await;
+    assert_eq!(informer.store().list(&Selector::parse("in=y").expect("a selector")).len(), 2);
+    for index in [&good, &last] {
+        assert_eq!(names(index.get("y")), ["a", "b"]);
+        assert_eq!(index.values(), ["y"]);
+    }
+    assert_eq!(names(bad.get("y")), ["b"]);
+    assert_eq!(bad.values(), ["y"], "its old value is gone, though it could not be computed again");
+    panics.store(false, Ordering::Relaxed);
+    feed.send([list(3, both(3, "z"))]).await;
+    reached(&informer, 3).await;
+    assert_eq!(names(bad.get("z")), ["a", "b"], "the next change is indexed again");
+    assert_eq!(bad.values(), ["z"]);
+    quiet().await;
+    assert!(recorder.len() >= 2, "handlers are told all the same");
+}
+
+#[tokio::test]
+async fn the_namespace_index_follows_the_objects() {
+    let (informer, feed) = running();
+    feed.send([list(3, vec![item_in("x", "a", 1, 1), item_in("x", "b", 1, 2), item_in("y", "a", 1, 3)])])
+        .await;
+    reached(&informer, 3).await;
+    let everything = Selector::everything();
+    let lister = informer.lister();
+    assert_eq!(lister.list(&everything).len(), 3);
+    assert_eq!(names(lister.namespace("x").list(&everything)), ["a", "b"]);
+    assert_eq!(lister.namespace("y").get("a").expect("it is there").version, "3");
+    assert_eq!(
+        lister.namespace("y").require("b").expect_err("no b").to_string(),
+        "there is no `y/b` in the cache"
+    );
+    assert_eq!(lister.get("a"), None, "not a cluster-scoped object");
+    feed.send([Delta::Delete(item_in("y", "a", 1, 4))]).await;
+    reached(&informer, 4).await;
+    assert_eq!(informer.store().namespaces(), ["x".into()]);
+    assert_eq!(names(lister.namespace("y").list(&everything)), [] as [&str; 0]);
+}
+
+#[tokio::test]
+async fn cluster_scoped_objects_are_listed_by_name_alone() {
+    let mut node = Item::clone(&item("node", 1, 1));
+    node.namespace = None;
+    let (informer, feed) = running();
+    feed.send([list(1, vec![Arc::new(node)])]).await;
+    reached(&informer, 1).await;
+    let lister = informer.lister();
+    assert!(lister.get("node").is_some() && lister.require("node").is_ok());
+    assert_eq!(lister.require("other").expect_err("no other").key.to_string(), "other");
+    assert!(informer.store().namespaces().is_empty());
+}

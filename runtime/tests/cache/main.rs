@@ -1,0 +1,13 @@
+//! The cache from the delta queue to the handlers, through its public interface alone.
+
+mod bounds;
+mod handlers;
+mod indexes;
+mod model;
+mod queue;
+mod readers;
+mod relist;
+mod resync;
+mod soak;
+mod support;
+mod versions;

@@ -1,0 +1,307 @@
+//! Random histories: whatever happens, the cache ends as the server is, and so does every view.
+//!
+//! A history is a sequence of changes at the server, cuts of the watch, relists, objects that do
+//! not decode, listeners that come, go and listen a little, and resyncs. A failing one is shrunk,
+//! printed, and its seed is written to `model.proptest-regressions` beside this file, from where it
+//! is replayed first the next time. `GENCLIENT_LONG=1` runs 10,000 histories.
+
+use std::collections::BTreeMap;
+
+use futures::{FutureExt, StreamExt};
+use genclient_runtime::{Delta, EventStream, InvalidObject, ObjectKey, Scope, SharedInformer};
+use proptest::{prelude::*, test_runner::FileFailurePersistence};
+
+use crate::support::*;
+
+/// One thing that happens.
+#[derive(Clone, Debug)]
+enum Step {
+    /// The server creates or changes the object of this number.
+    Put(usize),
+    /// The server deletes it.
+    Delete(usize),
+    /// The server deletes it and creates another of its name.
+    Recreate(usize),
+    /// The object leaves the selector and comes back, with the same uid.
+    Flicker(usize),
+    /// Somebody stores it in a way that does not decode.
+    Spoil(usize),
+    /// The watch is lost: until the next relist the cache learns nothing.
+    Cut,
+    /// The cache is sent a new list.
+    Relist,
+    /// The cache is sent a list that is older than what it knows.
+    StaleRelist,
+    Bookmark,
+    Resync,
+    /// The informer's task gets to run.
+    Run,
+    /// Somebody begins to listen.
+    Join,
+    /// The listener of this number leaves.
+    Leave(usize),
+    /// The listener of this number hears at most so many events.
+    Hear(usize, usize),
+}
+
+const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+const NAMESPACES: [&str; 2] = ["x", "y"];
+const OBJECTS: usize = NAMES.len() * NAMESPACES.len();
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        8 => (0..OBJECTS).prop_map(Step::Put),
+        3 => (0..OBJECTS).prop_map(Step::Delete),
+        2 => (0..OBJECTS).prop_map(Step::Recreate),
+        1 => (0..OBJECTS).prop_map(Step::Flicker),
+        1 => (0..OBJECTS).prop_map(Step::Spoil),
+        1 => Just(Step::Cut),
+        2 => Just(Step::Relist),
+        1 => Just(Step::StaleRelist),
+        1 => Just(Step::Bookmark),
+        1 => Just(Step::Resync),
+        6 => Just(Step::Run),
+        1 => Just(Step::Join),
+        1 => (0..4_usize).prop_map(Step::Leave),
+        4 => (0..4_usize, 1..6_usize).prop_map(|(who, count)| Step::Hear(who, count)),
+    ]
+}
+
+/// What the server holds under a key.
+#[derive(Clone, Debug)]
+struct Stored {
+    life: u64,
+    version: u64,
+    decodes: bool,
+}
+
+/// The server, and what of it the cache is sent.
+struct Server {
+    objects: BTreeMap<usize, Stored>,
+    version: u64,
+    lives: u64,
+    watched: bool,
+    /// The list as it was some time ago.
+    stale: Option<Delta<Item>>,
+    feed: Feed,
+}
+
+fn place(number: usize) -> (&'static str, &'static str) {
+    (NAMESPACES[number % NAMESPACES.len()], NAMES[number / NAMESPACES.len()])
+}
+
+fn good(number: usize, stored: &Stored) -> std::sync::Arc<Item> {
+    let (namespace, name) = place(number);
+    item_in(namespace, name, stored.life, stored.version)
+}
+
+fn bad(number: usize, stored: &Stored) -> InvalidObject {
+    let (namespace, name) = place(number);
+    InvalidObject {
+        key: ObjectKey::namespaced(namespace, name),
+        uid: format!("{name}-{}", stored.life),
+        resource_version: stored.version.to_string(),
+        error: "spec: missing field".to_owned(),
+    }
+}
+
+impl Server {
+    async fn tell(&self, delta: Delta<Item>) {
+        if self.watched {
+            self.feed.send([delta]).await;
+        }
+    }
+
+    async fn put(&mut self, number: usize, decodes: bool) {
+        self.version += 1;
+        let life = match self.objects.get(&number) {
+            Some(stored) => stored.life,
+            None => {
+                self.lives += 1;
+                self.lives
+            }
+        };
+        let stored = Stored { life, version: self.version, decodes };
+        self.objects.insert(number, stored.clone());
+        self.tell(if decodes {
+            Delta::Upsert(good(number, &stored))
+        } else {
+            Delta::Invalid(bad(number, &stored))
+        })
+        .await;
+    }
+
+    async fn delete(&mut self, number: usize) -> Option<Stored> {
+        let mut stored = self.objects.remove(&number)?;
+        self.version += 1;
+        stored.version = self.version;
+        self.tell(if stored.decodes {
+            Delta::Delete(good(number, &stored))
+        } else {
+            Delta::DeleteInvalid(bad(number, &stored))
+        })
+        .await;
+        Some(stored)
+    }
+
+    fn list(&self) -> Delta<Item> {
+        let (decode, spoilt): (Vec<_>, Vec<_>) = self.objects.iter().partition(|(_, stored)| stored.decodes);
+        Delta::Replace {
+            scope: Scope::All,
+            objects: decode.into_iter().map(|(number, stored)| good(*number, stored)).collect(),
+            invalid: spoilt.into_iter().map(|(number, stored)| bad(*number, stored)).collect(),
+            resource_version: self.version.to_string(),
+        }
+    }
+
+    async fn relist(&mut self) {
+        self.watched = true;
+        self.tell(self.list()).await;
+    }
+}
+
+/// Somebody who listens now and then.
+struct Listener {
+    events: EventStream<Item>,
+    view: View,
+}
+
+impl Listener {
+    fn hear(&mut self, at_most: usize) {
+        for _ in 0..at_most {
+            let Some(Some(event)) = self.events.next().now_or_never() else { return };
+            self.view.hear(&event);
+        }
+    }
+}
+
+async fn live_through(steps: Vec<Step>) {
+    let informer: SharedInformer<Item> = idle(vec![Scope::All]);
+    let mut listeners = vec![Listener { events: informer.events(), view: View::default() }];
+    let feed = run(&informer);
+    let mut server = Server {
+        objects: BTreeMap::new(),
+        version: 1,
+        lives: 0,
+        watched: true,
+        stale: None,
+        feed: feed.clone(),
+    };
+    server.relist().await;
+    for step in steps {
+        match step {
+            Step::Put(number) => server.put(number, true).await,
+            Step::Spoil(number) => server.put(number, false).await,
+            Step::Delete(number) => {
+                server.delete(number).await;
+            }
+            Step::Recreate(number) => {
+                server.delete(number).await;
+                server.put(number, true).await;
+            }
+            Step::Flicker(number) => {
+                if let Some(stored) = server.delete(number).await {
+                    server.objects.insert(number, stored);
+                    server.put(number, true).await;
+                }
+            }
+            Step::Cut => {
+                server.stale = Some(server.list());
+                server.watched = false;
+            }
+            Step::Relist => server.relist().await,
+            Step::StaleRelist => {
+                // An old list is followed by the watch that a reflector goes on with, which begins
+                // at the old version: at its end the cache has been told everything again.
+                if let (true, Some(stale)) = (server.watched, server.stale.take()) {
+                    server.tell(stale).await;
+                    server.relist().await;
+                }
+            }
+            Step::Bookmark => {
+                let resource_version = server.version.to_string();
+                server.tell(Delta::Bookmark { scope: Scope::All, resource_version }).await;
+            }
+            Step::Resync => server.tell(Delta::Resync).await,
+            Step::Run => quiet().await,
+            Step::Join => {
+                if listeners.len() < 4 {
+                    listeners.push(Listener { events: informer.events(), view: View::default() });
+                }
+            }
+            Step::Leave(who) => {
+                if who > 0 && who < listeners.len() {
+                    listeners.swap_remove(who);
+                }
+            }
+            Step::Hear(who, count) => {
+                if let Some(listener) = listeners.get_mut(who) {
+                    listener.hear(count);
+                }
+            }
+        }
+        for listener in &listeners {
+            assert!(listener.events.backlog() <= OBJECTS, "at most one place a key");
+        }
+    }
+    server.relist().await;
+    server.version += 1;
+    server.tell(Delta::Bookmark { scope: Scope::All, resource_version: server.version.to_string() }).await;
+    reached(&informer, server.version).await;
+    assert_is_server(&informer, &server);
+    for listener in &mut listeners {
+        listener.hear(2 * OBJECTS);
+        assert_eq!(listener.events.backlog(), 0, "at most two events a key");
+        listener.view.assert_is(&informer);
+    }
+}
+
+/// The cache is the server: with what decodes as it is, and of what does not its last good state or nothing.
+fn assert_is_server(informer: &SharedInformer<Item>, server: &Server) {
+    let mut cached: BTreeMap<_, _> = informer
+        .store()
+        .snapshot()
+        .iter()
+        .map(|object| ((object.namespace.clone(), object.name.clone()), object.clone()))
+        .collect();
+    for (number, stored) in &server.objects {
+        let expected = good(*number, stored);
+        let found = cached.remove(&(expected.namespace.clone(), expected.name.clone()));
+        if stored.decodes {
+            assert_eq!(found, Some(expected));
+        } else if let Some(found) = found {
+            assert_eq!(found.uid, expected.uid, "a good state of another object is not kept");
+        }
+    }
+    assert!(cached.is_empty(), "not at the server: {cached:?}");
+    let spoilt = server.objects.values().filter(|stored| !stored.decodes).count();
+    assert_eq!(informer.invalid().len(), spoilt);
+}
+
+fn cases() -> u32 {
+    if std::env::var_os("GENCLIENT_LONG").is_some() { 10_000 } else { 300 }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: cases(),
+        max_shrink_iters: 20_000,
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/cache/model.proptest-regressions"
+        )))),
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn at_rest_the_cache_is_the_server_and_every_view_is_the_cache(
+        steps in prop::collection::vec(step(), 1..120)
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .expect("a runtime");
+        runtime.block_on(live_through(steps));
+    }
+}

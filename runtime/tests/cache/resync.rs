@@ -1,0 +1,77 @@
+//! Resyncs: on each handler's own schedule, and never in the place of a change.
+
+use std::time::Duration;
+
+use futures::{FutureExt, StreamExt};
+use genclient_runtime::{Delta, InformerConfig, ResyncTooShort, Scope, SharedInformer};
+
+use crate::support::*;
+
+#[tokio::test(start_paused = true)]
+async fn each_handler_has_its_own_resync_schedule() {
+    let informer = SharedInformer::new(InformerConfig {
+        resource: "items".into(),
+        scopes: vec![Scope::All],
+        resync: Some(Duration::from_secs(5)),
+    });
+    let recorders: [Recorder; 4] = Default::default();
+    let every = |seconds, recorder: &Recorder| {
+        informer
+            .add_event_handler_with_resync(recorder.handler(), Duration::from_secs(seconds))
+            .expect("a good period")
+    };
+    every(2, &recorders[0]);
+    every(0, &recorders[2]);
+    informer.add_event_handler(recorders[3].handler());
+    let feed = run(&informer);
+    feed.send([list(1, vec![item("a", 1, 1), item("b", 1, 1)])]).await;
+    assert!(informer.wait_for_sync().await);
+    // A handler that comes while the informer runs has its schedule from then on.
+    every(3, &recorders[1]);
+    tokio::time::sleep(Duration::from_millis(12_500)).await;
+    let resyncs = |recorder: &Recorder| recorder.events().iter().filter(|event| event.is_resync()).count();
+    assert_eq!(recorders.each_ref().map(resyncs), [2 * 6, 2 * 4, 0, 2 * 2]);
+}
+
+#[tokio::test]
+async fn a_resync_never_masks_a_newer_update() {
+    let (informer, feed) = running();
+    feed.send([list(1, vec![item("a", 1, 1), item("b", 1, 1)])]).await;
+    assert!(informer.wait_for_sync().await);
+    let mut events = informer.events();
+    let mut next = || events.next().now_or_never().flatten().map(|event| text(&event));
+    assert!(next().is_some() && next().is_some());
+    // The update waits, then the resync comes; and the other way round.
+    feed.send([Delta::Upsert(item("a", 1, 2)), Delta::Resync, Delta::Upsert(item("b", 1, 3))]).await;
+    feed.send([Delta::Resync, bookmark(4)]).await;
+    reached(&informer, 4).await;
+    quiet().await;
+    let mut told = [next(), next()];
+    told.sort();
+    assert_eq!(told, [Some("~a1>a2 Watch".to_owned()), Some("~b1>b3 Watch".to_owned())]);
+    assert_eq!(next(), None);
+}
+
+#[tokio::test]
+async fn a_resync_does_not_bring_back_what_is_deleted() {
+    let (informer, feed) = running();
+    feed.send([list(1, vec![item("a", 1, 1)])]).await;
+    assert!(informer.wait_for_sync().await);
+    let mut events = informer.events();
+    let mut next = || events.next().now_or_never().flatten().map(|event| text(&event));
+    assert!(next().is_some());
+    feed.send([Delta::Resync]).await;
+    quiet().await;
+    feed.send([Delta::Delete(item("a", 1, 2)), Delta::Resync, bookmark(3)]).await;
+    reached(&informer, 3).await;
+    assert_eq!(next().as_deref(), Some("-a2 Observed"));
+    assert_eq!(next(), None);
+}
+
+#[test]
+fn a_resync_under_a_second_is_refused() {
+    let informer = idle(vec![Scope::All]);
+    let period = Duration::from_millis(999);
+    let refused = informer.add_event_handler_with_resync(Recorder::default().handler(), period);
+    assert_eq!(refused.err(), Some(ResyncTooShort(period)));
+}
