@@ -101,7 +101,7 @@ impl<K: Watched> Reflector<K> {
 enum Next {
     List,
     /// Follow the changes, on a watch that is already open if there is one.
-    Watch(Option<Watch>),
+    Watch(Option<Box<Watch>>),
 }
 
 /// Why a step did not come to its regular end.

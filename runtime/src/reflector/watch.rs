@@ -17,12 +17,12 @@ use crate::{
 
 impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
     /// Tells the changes until the watch ends, then says where to go on.
-    pub(super) async fn watch(&mut self, open: Option<Watch>) -> Result<Next, Stop> {
+    pub(super) async fn watch(&mut self, open: Option<Box<Watch>>) -> Result<Next, Stop> {
         let Some(version) = self.version.clone() else { return Ok(Next::List) };
         let opened = Instant::now();
         let mut watch = match open {
             Some(watch) => watch,
-            None => self.collection.watch(Start::After(&version), watch_timeout()).await?,
+            None => Box::new(self.collection.watch(Start::After(&version), watch_timeout()).await?),
         };
         self.report.watching(&version);
         while let Some(lines) = watch.next().await {
