@@ -502,6 +502,22 @@ async fn a_cancelled_wait_passes_its_wake_up_on() {
     queue.add(1);
     drop(first);
     second.await.unwrap().done();
+    assert_eq!(queue.inner.locked.lock().sleepers, 0);
+}
+
+#[tokio::test]
+async fn a_rerun_wakes_a_worker_that_sleeps() {
+    let queue = queue();
+    queue.add(1);
+    let item = take(&queue).unwrap();
+    queue.add(1);
+    let sleeping = tokio::spawn({
+        let queue = queue.clone();
+        async move { queue.next().await.unwrap().done() }
+    });
+    tokio::task::yield_now().await;
+    item.done();
+    timeout(Duration::from_secs(10), sleeping).await.unwrap().unwrap();
 }
 
 #[tokio::test(start_paused = true)]
