@@ -17,6 +17,7 @@ and prints the folder of each. What is already there is reused. Needs Go for
 kubernetes, Python 3.11 with the venv module for neutron and keystone.
 
   --print   only print the folders of what is installed; exit code 3 when one is missing
+            (exit code 4 of an installation: Go, Python or flock is missing)
   --help    this text
 
 Environment:
@@ -28,6 +29,8 @@ USAGE
 
 say() { printf 'testenv: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
+# What is needed to build something is absent: the tests skip what needs it, and do not call it a failure.
+lacks() { say "$*"; exit 4; }
 
 # A short name for the content of the given files and words.
 fingerprint() {
@@ -47,7 +50,7 @@ folder_of() {
 build_kubernetes() {
     local target=$1 started=$SECONDS name
     command -v go >/dev/null ||
-        die "building Kubernetes needs Go (https://go.dev/dl); or set KUBEBUILDER_ASSETS to a folder with $control_plane"
+        lacks "building Kubernetes needs Go (https://go.dev/dl); or set KUBEBUILDER_ASSETS to a folder with $control_plane"
     local version=k8s.io/component-base/version
     local stamp="-X $version.gitVersion=$kubernetes_version -X $version.gitMajor=1 -X $version.gitMinor=36"
     # One command for all four would be a little quicker, but would show no progress for minutes.
@@ -68,7 +71,7 @@ find_python() {
             return
         fi
     done
-    die "Neutron and Keystone need Python 3.11; set GENCLIENT_PYTHON to its interpreter"
+    lacks "Neutron and Keystone need Python 3.11; set GENCLIENT_PYTHON to its interpreter"
 }
 
 # The second argument is the service: its packages are in openstack/SERVICE.txt.
@@ -76,7 +79,7 @@ build_venv() {
     local target=$1 service=$2 python
     python=$(find_python)
     "$python" -c 'import ensurepip, venv' 2>/dev/null ||
-        die "$python has no venv module (on Debian and Ubuntu: the package python3.11-venv)"
+        lacks "$python has no venv module (on Debian and Ubuntu: the package python3.11-venv)"
     say "installing $service and its packages from PyPI (about 2 minutes)"
     "$python" -m venv "$target/venv"
     "$target/venv/bin/python" -m pip install --quiet --no-input --disable-pip-version-check \
@@ -106,7 +109,7 @@ install() {
     local name=$1 target work
     target=$(folder_of "$name")
     if [[ ! -d $target ]]; then
-        command -v flock >/dev/null || die "the installation needs flock (package util-linux)"
+        command -v flock >/dev/null || lacks "the installation needs flock (package util-linux)"
         mkdir -p "$cache"
         (
             if ! flock --nonblock 9; then
