@@ -19,7 +19,7 @@ use crate::{
     Error,
     kubeconfig::{self, for_probes},
     pki::{Authority, Identity},
-    ports::free_port,
+    ports::Ports,
     process::Program,
     service::Service,
 };
@@ -46,7 +46,7 @@ pub(crate) struct ControlPlane {
     controller_manager: Service,
     apiserver: Service,
     etcd: Service,
-    ports: [u16; 2],
+    ports: Ports,
     etcd_config: Config,
     admin_config: Config,
 }
@@ -63,13 +63,13 @@ impl ControlPlane {
     pub(crate) async fn start(
         assets: &Path,
         folder: &Path,
+        ports: Ports,
         options: &Options,
     ) -> Result<(Self, Kubeconfigs), Error> {
         let authority = Authority::create(&folder.join("pki"))?;
         let ca = &authority.identity.cert;
-        let [etcd_port, peer_port, port] = [free_port()?, free_port()?, free_port()?];
-        let etcd_url = format!("https://127.0.0.1:{etcd_port}");
-        let url = format!("https://127.0.0.1:{port}");
+        let etcd_url = format!("https://127.0.0.1:{}", ports.etcd);
+        let url = format!("https://127.0.0.1:{}", ports.apiserver);
 
         let admin = authority.user("admin", "genclient:admin", Some("system:masters"))?;
         let limited = authority.user("limited", LIMITED_USER, None)?;
@@ -85,9 +85,16 @@ impl ControlPlane {
             kubeconfig::write(&folder.join("etcd.kubeconfig"), &etcd_url, ca, &etcd_client)?;
         let service_accounts = authority.key_pair("service-accounts")?;
 
-        let etcd = etcd(assets, folder, &authority, &etcd_url, peer_port)?;
-        let mut apiserver =
-            apiserver(assets, folder, &authority, &etcd_url, &etcd_client, &service_accounts, port)?;
+        let etcd = etcd(assets, folder, &authority, &etcd_url, ports.peer)?;
+        let mut apiserver = apiserver(
+            assets,
+            folder,
+            &authority,
+            &etcd_url,
+            &etcd_client,
+            &service_accounts,
+            ports.apiserver,
+        )?;
         apiserver.args.extend(options.apiserver_args.iter().map(Into::into));
         let mut manager =
             controller_manager(assets, folder, &authority, &manager_kubeconfig, &service_accounts);
@@ -97,7 +104,7 @@ impl ControlPlane {
             controller_manager: Service::new(manager),
             apiserver: Service::new(apiserver),
             etcd: Service::new(etcd),
-            ports: [etcd_port, port],
+            ports,
             etcd_config: kubeconfig::load(&etcd_kubeconfig).await?,
             admin_config: kubeconfig::load(&kubeconfigs.admin).await?,
         };
@@ -114,9 +121,9 @@ impl ControlPlane {
         &self.apiserver
     }
 
-    /// The ports that etcd and the API server listen on.
-    pub(crate) fn ports(&self) -> &[u16] {
-        &self.ports
+    /// The ports that the servers listen on.
+    pub(crate) fn ports(&self) -> Ports {
+        self.ports
     }
 
     /// The name and process id of every server that runs.
@@ -275,6 +282,9 @@ fn controller_manager(
         flag("secure-port", "0"),
         flag("leader-elect", "false"),
         flag("use-service-account-credentials", "true"),
+        // The usual 20 requests a second would stretch the start, when every controller gets its account, to 5 s.
+        flag("kube-api-qps", "1000"),
+        flag("kube-api-burst", "1000"),
         flag("service-account-private-key-file", &service_accounts.key),
         flag("root-ca-file", &ca.cert),
         flag("cluster-signing-cert-file", &ca.cert),

@@ -14,6 +14,8 @@ use crate::{
     control_plane::{ControlPlane, LIMITED_USER, Options},
     folder::Folder,
     install, kubeconfig,
+    ports::Ports,
+    process::Signal,
 };
 
 /// How often the control plane is started anew, with other ports, when somebody else has taken one of them.
@@ -115,7 +117,7 @@ impl TestEnv {
 
     async fn start_once(assets: &Path, options: &Options) -> Result<Self, Error> {
         let mut folder = Folder::create("testenv")?;
-        let started = ControlPlane::start(assets, folder.path(), options).await;
+        let started = ControlPlane::start(assets, folder.path(), Ports::choose()?, options).await;
         let (control_plane, kubeconfigs) = started.inspect_err(|error| {
             // A port that was taken explains itself; of everything else the logs are wanted.
             if !error.is_port_conflict() {
@@ -241,7 +243,8 @@ impl TestEnv {
 
     /// The ports that the servers listen on; empty for a cluster that somebody else runs.
     pub fn ports(&self) -> Vec<u16> {
-        self.control_plane.as_ref().map(|own| own.ports().to_vec()).unwrap_or_default()
+        let ports = self.control_plane.as_ref().map(ControlPlane::ports);
+        ports.map(|ports| vec![ports.etcd, ports.peer, ports.apiserver]).unwrap_or_default()
     }
 }
 
@@ -264,12 +267,12 @@ impl ApiServer<'_> {
 
     /// Freezes the server: connections stay open and nothing is answered.
     pub fn pause(&self) -> Result<(), Error> {
-        own(self.control_plane, "pausing the API server")?.apiserver().signal(crate::process::Signal::Stop)
+        own(self.control_plane, "pausing the API server")?.apiserver().signal(Signal::Stop)
     }
 
     /// Lets a paused server go on.
     pub fn resume(&self) -> Result<(), Error> {
-        own(self.control_plane, "resuming the API server")?.apiserver().signal(crate::process::Signal::Cont)
+        own(self.control_plane, "resuming the API server")?.apiserver().signal(Signal::Cont)
     }
 
     /// Starts a stopped server on the same port, and waits until it is ready.

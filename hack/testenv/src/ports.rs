@@ -8,6 +8,21 @@ use crate::Error;
 /// started again finds its port still free, unless another program chose to listen on just that number.
 const RANGE: std::ops::Range<u16> = 20_000..32_000;
 
+/// The ports of one control plane.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ports {
+    pub(crate) etcd: u16,
+    pub(crate) peer: u16,
+    pub(crate) apiserver: u16,
+}
+
+impl Ports {
+    /// Ports that are free now.
+    pub(crate) fn choose() -> Result<Self, Error> {
+        Ok(Self { etcd: free_port()?, peer: free_port()?, apiserver: free_port()? })
+    }
+}
+
 /// A loopback port that is free now. A server that finds it taken all the same is started again with another.
 pub(crate) fn free_port() -> Result<u16, Error> {
     let mut refused = None;
