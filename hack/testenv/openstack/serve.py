@@ -23,7 +23,12 @@ def main():
     server.prepare()
 
     module, attribute = target.split(":")
-    server.wsgi_app = getattr(importlib.import_module(module), attribute)
+    try:
+        server.wsgi_app = getattr(importlib.import_module(module), attribute)
+    except BaseException:
+        # The server's threads would keep the process alive.
+        server.stop()
+        raise
 
     with open(ready_file + ".new", "w", encoding="ascii") as ready:
         ready.write(str(os.getpid()))

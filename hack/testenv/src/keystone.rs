@@ -44,6 +44,7 @@ impl Keystone {
                  [fernet_tokens]\nkey_repository = {keys}\n\
                  [fernet_receipts]\nkey_repository = {keys}\n\
                  [credential]\nkey_repository = {data}/credential-keys\n\
+                 [identity]\npassword_hash_rounds = 4\n\
                  [cache]\nenabled = false\n\
                  [token]\nexpiration = {expiration}\nallow_expired_window = 0\n",
                 data = data.display(),
@@ -52,7 +53,7 @@ impl Keystone {
             ),
         )?;
         let application = "keystone.wsgi.api:application";
-        let configuration = ("OS_KEYSTONE_CONFIG_FILES", conf);
+        let configuration = vec![("OS_KEYSTONE_CONFIG_FILES", conf.into())];
         let server = WsgiServer::new("keystone", installed, folder, port, application, configuration);
         let keystone = Self { server };
 

@@ -41,7 +41,8 @@ impl NeutronBuilder {
         self
     }
 
-    /// How long Keystone's tokens are valid, in whole seconds; an hour unless told otherwise.
+    /// How long Keystone's tokens are valid, in whole seconds; an hour unless told otherwise. Neutron's own token
+    /// is one of them, and below half a minute it gets a new one for every request.
     pub fn token_lifetime(mut self, lifetime: Duration) -> Self {
         self.token_lifetime = lifetime;
         self
@@ -86,7 +87,10 @@ impl NeutronBuilder {
         copy(&installed.join("neutron.sqlite"), &folder.join("neutron.sqlite"))?;
         let port = free_port()?;
         let application = "neutron.wsgi.api:application";
-        let configuration = ("OS_NEUTRON_CONFIG_DIR", folder.to_owned());
+        let configuration = vec![
+            ("OS_NEUTRON_CONFIG_DIR", folder.into()),
+            ("OS_NEUTRON_CONFIG_FILES", "neutron.conf".into()),
+        ];
         let server = WsgiServer::new("neutron", installed, folder, port, application, configuration);
         let keystone = match keystone {
             None => None,

@@ -1,6 +1,7 @@
 //! What Neutron and Keystone have in common: a Python program behind `serve.py`, on one port, with a sqlite file.
 
 use std::{
+    ffi::OsString,
     fs,
     path::{Path, PathBuf},
     time::Duration,
@@ -32,7 +33,7 @@ impl WsgiServer {
         folder: &Path,
         port: u16,
         application: &str,
-        configuration: (&'static str, PathBuf),
+        envs: Vec<(&'static str, OsString)>,
     ) -> Self {
         let ready = folder.join(format!("{name}.ready"));
         let mut program = Program::new(name, python(installed), folder);
@@ -43,7 +44,7 @@ impl WsgiServer {
             port.to_string().into(),
             ready.clone().into(),
         ];
-        program.envs = vec![(configuration.0, configuration.1.into())];
+        program.envs = envs;
         Self { service: Service::new(program), ready, port }
     }
 
@@ -109,6 +110,8 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), Error> {
         return fs::copy(from, to).map(drop).map_err(doing());
     }
     fs::create_dir(to).map_err(doing())?;
+    let permissions = fs::metadata(from).map_err(doing())?.permissions();
+    fs::set_permissions(to, permissions).map_err(doing())?;
     for entry in fs::read_dir(from).map_err(doing())? {
         let entry = entry.map_err(doing())?;
         copy(&entry.path(), &to.join(entry.file_name()))?;
