@@ -3,19 +3,32 @@
 //! Generated code is a thin typed face over this crate: whatever it does is done here, and every
 //! name it needs, of kube and k8s-openapi too, is exported from here.
 
+mod client;
+mod decode;
 mod delta;
+mod error;
 mod event;
 mod factory;
 mod generic;
 mod informer;
 mod lister;
 mod object;
+mod owner;
 mod panics;
+mod reflector;
 mod resource_version;
+mod retry;
 mod selector;
 mod store;
+mod wire;
 
-pub use delta::{Delta, DeltaReceiver, DeltaSender, InvalidObject, QueueClosed, Scope, delta_queue};
+pub use client::{
+    ApiObject, Apply, Create, Delete, DeleteCollection, Deleted, Get, List, PatchRequest, SubresourceApply,
+    SubresourceCreate, SubresourceGet, SubresourceList, SubresourcePatch, SubresourceUpdate, TypedClient,
+    Update, WatchEvent, WatchStream,
+};
+pub use delta::{Delta, DeltaReceiver, DeltaSender, InvalidObject, Scope, delta_queue};
+pub use error::{Cause as ErrorCause, Error, InvalidRequest, Operation, Result};
 pub use event::{Cause, Event, FinalState};
 pub use factory::{
     CacheSyncError, FactoryError, InformerFactory, InformerFactoryBuilder, InformerListOptions, NotSynced,
@@ -27,5 +40,16 @@ pub use informer::{
 };
 pub use lister::{Lister, NamespaceLister, NotFound};
 pub use object::{CacheObject, ObjectKey, ParseObjectKeyError, Watched};
+pub use owner::{controller_of, controller_ref, is_controlled_by, owner_ref};
+pub use reflector::{
+    BackoffConfig, DeltaSink, ErrorHook, Problem, Reflector, ReflectorConfig, ReflectorState, Selectors,
+    SinkClosed, Transform,
+};
+pub use retry::{RetryPolicy, retry_if, retry_on_conflict};
 pub use selector::{LabelSelectorError, ParseSelectorError, Selector};
 pub use store::{Index, IndexError, Snapshot, Store};
+
+pub use kube::api::{
+    DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy,
+    ValidationDirective, VersionMatch,
+};

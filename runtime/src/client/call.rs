@@ -1,0 +1,151 @@
+//! One request and its answer: what every verb of the typed client goes through.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use form_urlencoded::Serializer;
+use http::{HeaderValue, Method, Request, Response, header};
+use http_body_util::{BodyExt as _, Limited};
+use kube::{client::Body, core::Status};
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::error::{Cause, Error, InvalidRequest, Operation, Result};
+
+pub(crate) const JSON: &str = "application/json";
+pub(crate) const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+pub(crate) const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
+/// An error answer longer than this is not the server's: it is cut rather than kept.
+const ERROR_BODY_LIMIT: usize = 1 << 20;
+
+/// A request in parts.
+pub(crate) struct Call {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) query: Query,
+    pub(crate) accept: &'static str,
+    pub(crate) content_type: Option<HeaderValue>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Call {
+    pub(crate) fn new(method: Method, path: String) -> Self {
+        Self { method, path, query: Query::default(), accept: JSON, content_type: None, body: Vec::new() }
+    }
+
+    pub(crate) fn body(
+        mut self,
+        content_type: &'static str,
+        body: &impl Serialize,
+    ) -> Result<Self, InvalidRequest> {
+        self.body = serde_json::to_vec(body).map_err(InvalidRequest::Body)?;
+        self.content_type = Some(HeaderValue::from_static(content_type));
+        Ok(self)
+    }
+
+    pub(crate) fn build(self) -> Result<Request<Bytes>, InvalidRequest> {
+        let query = self.query.0;
+        let uri = if query.is_empty() { self.path } else { format!("{}?{query}", self.path) };
+        let mut request = Request::builder().method(self.method).uri(uri).header(header::ACCEPT, self.accept);
+        if let Some(content_type) = self.content_type {
+            request = request.header(header::CONTENT_TYPE, content_type);
+        }
+        request.body(Bytes::from(self.body)).map_err(InvalidRequest::Http)
+    }
+}
+
+/// A query string.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Query(String);
+
+impl Query {
+    pub(crate) fn push(&mut self, key: &str, value: &str) {
+        let pair = Serializer::new(String::new()).append_pair(key, value).finish();
+        if !self.0.is_empty() {
+            self.0.push('&');
+        }
+        self.0.push_str(&pair);
+    }
+
+    pub(crate) fn push_some(&mut self, key: &str, value: Option<&str>) {
+        if let Some(value) = value {
+            self.push(key, value);
+        }
+    }
+}
+
+/// Sends a request and collects the answer's body, within the time allowed.
+pub(crate) async fn fetch(
+    client: kube::Client,
+    operation: &Operation,
+    call: Result<Call, InvalidRequest>,
+    timeout: Option<Duration>,
+) -> Result<Bytes> {
+    let request = call
+        .and_then(Call::build)
+        .map_err(|error| Error::new(operation.clone(), Cause::InvalidRequest(error), None))?;
+    let exchange = async {
+        let response = send(&client, request.map(Body::from)).await?;
+        match response.into_body().collect().await {
+            Ok(body) => Ok(body.to_bytes()),
+            Err(error) => Err(Refusal { error, retry_after: None }),
+        }
+    };
+    let outcome = match timeout {
+        None => exchange.await,
+        Some(limit) => match tokio::time::timeout(limit, exchange).await {
+            Ok(outcome) => outcome,
+            Err(_) => return Err(Error::new(operation.clone(), Cause::Timeout(limit), None)),
+        },
+    };
+    outcome.map_err(|refusal| refusal.into_error(operation.clone()))
+}
+
+/// Decodes an answer; what is wrong with it is found in a second pass, so that a sound answer pays
+/// nothing for the path.
+pub(crate) fn decode<T: DeserializeOwned>(operation: &Operation, body: &[u8]) -> Result<T> {
+    serde_json::from_slice(body).map_err(|error| {
+        let mut deserializer = serde_json::Deserializer::from_slice(body);
+        let cause = match serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
+            Ok(_) => Cause::Decode { path: ".".to_owned(), source: error },
+            Err(error) => Cause::Decode { path: error.path().to_string(), source: error.into_inner() },
+        };
+        Error::new(operation.clone(), cause, None)
+    })
+}
+
+/// A request that the server refused, or that did not reach it.
+pub(crate) struct Refusal {
+    pub(crate) error: kube::Error,
+    pub(crate) retry_after: Option<Duration>,
+}
+
+impl Refusal {
+    pub(crate) fn into_error(self, operation: Operation) -> Error {
+        Error::new(operation, Cause::Kube(self.error), self.retry_after)
+    }
+}
+
+/// Sends a request; an answer that is not a success is turned into the server's status.
+pub(crate) async fn send(client: &kube::Client, request: Request<Body>) -> Result<Response<Body>, Refusal> {
+    let response = client.send(request).await.map_err(|error| Refusal { error, retry_after: None })?;
+    let code = response.status();
+    if code.is_success() {
+        return Ok(response);
+    }
+    let retry_after = response
+        .headers()
+        .get(header::RETRY_AFTER)
+        .and_then(|value| value.to_str().ok()?.trim().parse().ok())
+        .map(Duration::from_secs);
+    let body = match Limited::new(response.into_body(), ERROR_BODY_LIMIT).collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(_) => Bytes::new(),
+    };
+    let mut status = serde_json::from_slice::<Status>(&body).unwrap_or_else(|_| {
+        // A proxy, or a path that the server does not know at all, answers in plain text.
+        Status::failure(String::from_utf8_lossy(&body).trim(), "")
+    });
+    status.code = code.as_u16();
+    Err(Refusal { error: kube::Error::Api(status.boxed()), retry_after })
+}

@@ -1,0 +1,269 @@
+//! One line of a watch.
+
+use std::fmt;
+
+use kube::core::Status;
+use serde::{
+    Deserialize,
+    de::{DeserializeOwned, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor},
+};
+use serde_json::value::RawValue;
+
+use super::{ObjectSeed, Unreadable, decode_object};
+use crate::InvalidObject;
+
+/// What one line of a watch says.
+#[derive(Debug)]
+pub(crate) enum Decoded<K> {
+    Added(K),
+    Modified(K),
+    Deleted(K),
+    Bookmark {
+        resource_version: String,
+        /// Whether this bookmark closes the initial events of a streamed list.
+        initial_events_end: bool,
+    },
+    /// The server ends the watch, and says why.
+    Error(Box<Status>),
+    /// An object that does not decode was added or modified.
+    Invalid(InvalidObject),
+    /// An object that does not decode was deleted.
+    InvalidDeleted(InvalidObject),
+    /// An event of a type that did not exist when this was written.
+    Unknown,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq)]
+#[serde(rename_all = "UPPERCASE")]
+enum EventType {
+    Added,
+    Modified,
+    Deleted,
+    Bookmark,
+    Error,
+    #[serde(other)]
+    Unknown,
+}
+
+/// Decodes one line.
+pub(crate) fn decode_event<K: DeserializeOwned>(
+    line: &[u8],
+    keep_managed_fields: bool,
+) -> Result<Decoded<K>, Unreadable> {
+    let line = std::str::from_utf8(line)?;
+    let seed = ObjectSeed::new(keep_managed_fields);
+    let mut json = serde_json::Deserializer::from_str(line);
+    let decoded = Envelope(seed.clone()).deserialize(&mut json).and_then(|event| json.end().map(|()| event));
+    match decoded {
+        Ok(event) => Ok(event),
+        Err(error) if error.is_data() => decode_invalid(line, seed, error),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Looks again at a line that is sound JSON and does not decode.
+fn decode_invalid<K: DeserializeOwned>(
+    line: &str,
+    seed: ObjectSeed<K>,
+    error: serde_json::Error,
+) -> Result<Decoded<K>, Unreadable> {
+    #[derive(Deserialize)]
+    struct Raw<'a> {
+        r#type: EventType,
+        #[serde(borrow)]
+        object: &'a RawValue,
+    }
+    let raw: Raw<'_> = serde_json::from_str(line)?;
+    match (raw.r#type, decode_object(raw.object.get(), seed)) {
+        (EventType::Added | EventType::Modified, Err(invalid)) => Ok(Decoded::Invalid(invalid)),
+        (EventType::Deleted, Err(invalid)) => Ok(Decoded::InvalidDeleted(invalid)),
+        _ => Err(error.into()),
+    }
+}
+
+/// Reads `{"type": …, "object": …}` in one pass.
+struct Envelope<K>(ObjectSeed<K>);
+
+impl<'de, K: DeserializeOwned> DeserializeSeed<'de> for Envelope<K> {
+    type Value = Decoded<K>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Decoded<K>, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "lowercase")]
+enum Field {
+    Type,
+    Object,
+    #[serde(other)]
+    Other,
+}
+
+impl<'de, K: DeserializeOwned> Visitor<'de> for Envelope<K> {
+    type Value = Decoded<K>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a watch event")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Decoded<K>, A::Error> {
+        let (mut r#type, mut decoded, mut early) = (None, None, None::<&'de RawValue>);
+        while let Some(field) = map.next_key::<Field>()? {
+            match (field, r#type) {
+                (Field::Type, _) => r#type = Some(map.next_value()?),
+                (Field::Object, Some(r#type)) => {
+                    decoded = Some(map.next_value_seed(Object { r#type, seed: self.0.clone() })?);
+                }
+                // JSON has no order, though every server writes the type first.
+                (Field::Object, None) => early = Some(map.next_value()?),
+                (Field::Other, _) => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        match (decoded, r#type, early) {
+            (Some(decoded), _, _) => Ok(decoded),
+            (None, Some(r#type), Some(object)) => {
+                Object { r#type, seed: self.0 }.deserialize(object).map_err(A::Error::custom)
+            }
+            (None, None, _) => Err(A::Error::missing_field("type")),
+            (None, Some(_), None) => Err(A::Error::missing_field("object")),
+        }
+    }
+}
+
+/// Reads an event's object by the event's type.
+struct Object<K> {
+    r#type: EventType,
+    seed: ObjectSeed<K>,
+}
+
+impl<'de, K: DeserializeOwned> DeserializeSeed<'de> for Object<K> {
+    type Value = Decoded<K>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Decoded<K>, D::Error> {
+        match self.r#type {
+            EventType::Added => self.seed.deserialize(deserializer).map(Decoded::Added),
+            EventType::Modified => self.seed.deserialize(deserializer).map(Decoded::Modified),
+            EventType::Deleted => self.seed.deserialize(deserializer).map(Decoded::Deleted),
+            EventType::Bookmark => Bookmark::deserialize(deserializer).map(Decoded::from),
+            EventType::Error => Status::deserialize(deserializer).map(Box::new).map(Decoded::Error),
+            EventType::Unknown => IgnoredAny::deserialize(deserializer).map(|_| Decoded::Unknown),
+        }
+    }
+}
+
+/// All that a bookmark is read for.
+#[derive(Deserialize)]
+struct Bookmark {
+    metadata: BookmarkMeta,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct BookmarkMeta {
+    resource_version: String,
+    annotations: Option<BookmarkAnnotations>,
+}
+
+#[derive(Deserialize)]
+struct BookmarkAnnotations {
+    #[serde(rename = "k8s.io/initial-events-end")]
+    initial_events_end: Option<String>,
+}
+
+impl<K> From<Bookmark> for Decoded<K> {
+    fn from(bookmark: Bookmark) -> Self {
+        let annotations = bookmark.metadata.annotations;
+        Self::Bookmark {
+            resource_version: bookmark.metadata.resource_version,
+            initial_events_end: annotations
+                .and_then(|annotations| annotations.initial_events_end)
+                .is_some_and(|value| value == "true"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use serde_json::json;
+
+    use super::*;
+    use crate::ObjectKey;
+
+    fn decode(line: impl ToString) -> Result<Decoded<ConfigMap>, Unreadable> {
+        decode_event(line.to_string().as_bytes(), false)
+    }
+
+    fn config_map(data: serde_json::Value) -> serde_json::Value {
+        json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"namespace": "default", "name": "example", "uid": "u", "resourceVersion": "7"},
+            "data": data,
+        })
+    }
+
+    #[test]
+    fn each_type_of_event_is_told_apart() {
+        let object = config_map(json!({"a": "b"}));
+        let event = |r#type: &str| decode(json!({"type": r#type, "object": object})).unwrap();
+        assert!(matches!(event("ADDED"), Decoded::Added(added) if added.data.is_some()));
+        assert!(matches!(event("MODIFIED"), Decoded::Modified(_)));
+        assert!(matches!(event("DELETED"), Decoded::Deleted(_)));
+        assert!(matches!(event("SOMETHING NEW"), Decoded::Unknown));
+    }
+
+    #[test]
+    fn a_bookmark_is_read_as_metadata_whatever_the_type_demands() {
+        let line = json!({"type": "BOOKMARK", "object": {
+            "kind": "ConfigMap", "data": 7, "metadata": {"resourceVersion": "12",
+                "annotations": {"k8s.io/initial-events-end": "true", "other": "x"}}}});
+        let Decoded::Bookmark { resource_version, initial_events_end } = decode(line).unwrap() else {
+            panic!("not a bookmark")
+        };
+        assert_eq!((resource_version.as_str(), initial_events_end), ("12", true));
+        let plain = json!({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "12"}}});
+        assert!(matches!(decode(plain).unwrap(), Decoded::Bookmark { initial_events_end: false, .. }));
+    }
+
+    #[test]
+    fn an_error_is_read_as_a_status() {
+        let line = json!({"type": "ERROR", "object": {
+            "kind": "Status", "status": "Failure", "code": 410, "reason": "Expired", "message": "too old"}});
+        assert!(matches!(decode(line).unwrap(), Decoded::Error(status) if status.code == 410));
+    }
+
+    #[test]
+    fn an_object_that_does_not_decode_says_who_it_is_and_which_field_is_wrong() {
+        let object = config_map(json!({"port": 80}));
+        let Decoded::Invalid(invalid) = decode(json!({"type": "MODIFIED", "object": object})).unwrap() else {
+            panic!("not invalid")
+        };
+        assert_eq!(invalid.key, ObjectKey::namespaced("default", "example"));
+        assert_eq!((invalid.uid.as_str(), invalid.resource_version.as_str()), ("u", "7"));
+        assert!(invalid.error.starts_with("data.port: invalid type: integer"), "{}", invalid.error);
+        let deleted = decode(json!({"type": "DELETED", "object": object})).unwrap();
+        assert!(matches!(deleted, Decoded::InvalidDeleted(_)));
+    }
+
+    #[test]
+    fn the_object_may_come_before_the_type() {
+        let line = format!(r#"{{"object":{},"type":"ADDED"}}"#, config_map(json!({})));
+        assert!(matches!(decode(line).unwrap(), Decoded::Added(_)));
+        let wrong = format!(r#"{{"object":{},"type":"ADDED"}}"#, config_map(json!({"port": 80})));
+        assert!(matches!(decode(wrong).unwrap(), Decoded::Invalid(_)));
+    }
+
+    #[test]
+    fn what_is_no_event_is_unreadable() {
+        for line in
+            ["", "{", "garbage", "[]", "{}", r#"{"type":"ADDED"}"#, r#"{"type":"BOOKMARK","object":1}"#]
+        {
+            assert!(decode(line).is_err(), "{line}");
+        }
+        assert!(decode_event::<ConfigMap>(b"\xff\xfe", false).is_err());
+        let twice = json!({"type": "ADDED", "object": config_map(json!({}))});
+        assert!(decode(format!("{twice}{twice}")).is_err());
+    }
+}

@@ -1,0 +1,232 @@
+//! One page of a list.
+//!
+//! A list is believed only if it has a version and a field `items`: an empty answer from something
+//! between us and the server must not read as "all objects are gone".
+
+use std::fmt;
+
+use serde::{
+    Deserialize,
+    de::{
+        DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess,
+        Visitor,
+    },
+};
+use serde_json::value::RawValue;
+
+use super::{ObjectSeed, Unreadable, decode_object};
+use crate::InvalidObject;
+
+/// One page of a list.
+#[derive(Debug)]
+pub(crate) struct ListPage<K> {
+    pub(crate) objects: Vec<K>,
+    pub(crate) invalid: Vec<InvalidObject>,
+    pub(crate) resource_version: String,
+    /// The token of the next page, if there is one.
+    pub(crate) next: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ListMeta {
+    resource_version: String,
+    #[serde(default)]
+    r#continue: String,
+}
+
+/// Decodes a page. An item that does not decode costs only itself.
+pub(crate) fn decode_list<K: DeserializeOwned>(
+    body: &[u8],
+    keep_managed_fields: bool,
+) -> Result<ListPage<K>, Unreadable> {
+    let body = std::str::from_utf8(body)?;
+    let seed = ObjectSeed::new(keep_managed_fields);
+    let mut json = serde_json::Deserializer::from_str(body);
+    let page = Page(seed.clone()).deserialize(&mut json).and_then(|page| json.end().map(|()| page));
+    match page {
+        Ok((meta, objects)) => page_of(meta, objects, Vec::new()),
+        Err(error) if error.is_data() => decode_one_by_one(body, seed),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Looks again at a page of which something does not decode.
+fn decode_one_by_one<K: DeserializeOwned>(
+    body: &str,
+    seed: ObjectSeed<K>,
+) -> Result<ListPage<K>, Unreadable> {
+    #[derive(Deserialize)]
+    struct Raw<'a> {
+        metadata: ListMeta,
+        #[serde(borrow)]
+        items: Vec<&'a RawValue>,
+    }
+    let raw: Raw<'_> = serde_json::from_str(body)?;
+    let (mut objects, mut invalid) = (Vec::new(), Vec::new());
+    for item in raw.items {
+        match decode_object(item.get(), seed.clone()) {
+            Ok(object) => objects.push(object),
+            Err(error) => invalid.push(error),
+        }
+    }
+    page_of(raw.metadata, objects, invalid)
+}
+
+fn page_of<K>(
+    meta: ListMeta,
+    objects: Vec<K>,
+    invalid: Vec<InvalidObject>,
+) -> Result<ListPage<K>, Unreadable> {
+    if meta.resource_version.is_empty() {
+        return Err(serde_json::Error::custom("the list has no resourceVersion").into());
+    }
+    let next = Some(meta.r#continue).filter(|token| !token.is_empty());
+    Ok(ListPage { objects, invalid, resource_version: meta.resource_version, next })
+}
+
+/// Reads `{"metadata": …, "items": …}` in one pass.
+struct Page<K>(ObjectSeed<K>);
+
+impl<'de, K: DeserializeOwned> DeserializeSeed<'de> for Page<K> {
+    type Value = (ListMeta, Vec<K>);
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "lowercase")]
+enum Field {
+    Metadata,
+    Items,
+    #[serde(other)]
+    Other,
+}
+
+impl<'de, K: DeserializeOwned> Visitor<'de> for Page<K> {
+    type Value = (ListMeta, Vec<K>);
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let (mut meta, mut objects) = (None, None);
+        while let Some(field) = map.next_key::<Field>()? {
+            match field {
+                Field::Metadata => meta = Some(map.next_value()?),
+                Field::Items => objects = Some(map.next_value_seed(Items(self.0.clone()))?),
+                Field::Other => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        let meta = meta.ok_or_else(|| A::Error::missing_field("metadata"))?;
+        let objects = objects.ok_or_else(|| A::Error::missing_field("items"))?;
+        Ok((meta, objects))
+    }
+}
+
+/// Reads the items, which Go writes as `null` where there are none.
+struct Items<K>(ObjectSeed<K>);
+
+impl<'de, K: DeserializeOwned> DeserializeSeed<'de> for Items<K> {
+    type Value = Vec<K>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Vec<K>, D::Error> {
+        deserializer.deserialize_option(self)
+    }
+}
+
+impl<'de, K: DeserializeOwned> Visitor<'de> for Items<K> {
+    type Value = Vec<K>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the items of a list")
+    }
+
+    fn visit_none<E>(self) -> Result<Vec<K>, E> {
+        Ok(Vec::new())
+    }
+
+    fn visit_unit<E>(self) -> Result<Vec<K>, E> {
+        Ok(Vec::new())
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Vec<K>, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Vec<K>, A::Error> {
+        let mut objects = Vec::new();
+        while let Some(object) = sequence.next_element_seed(self.0.clone())? {
+            objects.push(object);
+        }
+        Ok(objects)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_page_has_its_objects_its_version_and_the_next_token() {
+        let body = json!({"kind": "ConfigMapList", "apiVersion": "v1",
+            "metadata": {"resourceVersion": "9", "continue": "more"},
+            "items": [{"metadata": {"name": "a", "managedFields": [{"manager": "x"}]}},
+                      {"metadata": {"name": "b"}, "data": {"x": "y"}}]});
+        let page: ListPage<ConfigMap> = decode_list(body.to_string().as_bytes(), false).unwrap();
+        assert_eq!((page.objects.len(), page.invalid.len()), (2, 0));
+        assert_eq!((page.resource_version.as_str(), page.next.as_deref()), ("9", Some("more")));
+        assert_eq!(page.objects[0].metadata.managed_fields, None);
+        let page: ListPage<ConfigMap> = decode_list(body.to_string().as_bytes(), true).unwrap();
+        assert!(page.objects[0].metadata.managed_fields.is_some());
+    }
+
+    #[test]
+    fn an_item_that_does_not_decode_costs_only_itself() {
+        let body = json!({"metadata": {"resourceVersion": "9"}, "items": [
+            {"metadata": {"name": "a"}},
+            {"metadata": {"name": "b", "namespace": "n", "uid": "u", "resourceVersion": "3"}, "data": {"x": [1]}},
+            {"metadata": {"name": 7}},
+            {"metadata": {"name": "c"}}]});
+        let page: ListPage<ConfigMap> = decode_list(body.to_string().as_bytes(), false).unwrap();
+        let names: Vec<_> = page.objects.iter().map(|object| object.metadata.name.as_deref()).collect();
+        assert_eq!(names, [Some("a"), Some("c")]);
+        assert_eq!(page.invalid[0].key.to_string(), "n/b");
+        assert!(page.invalid[0].error.starts_with("data.x: "), "{}", page.invalid[0].error);
+        assert!(page.invalid[1].error.starts_with("metadata.name: "), "{}", page.invalid[1].error);
+    }
+
+    #[test]
+    fn a_list_of_nothing_is_empty() {
+        for items in ["null", "[]"] {
+            let body = format!(r#"{{"metadata":{{"resourceVersion":"1"}},"items":{items}}}"#);
+            let page: ListPage<ConfigMap> = decode_list(body.as_bytes(), false).unwrap();
+            assert!(page.objects.is_empty() && page.next.is_none());
+        }
+    }
+
+    #[test]
+    fn what_is_no_list_is_unreadable_and_not_an_empty_list() {
+        let versioned = r#""metadata":{"resourceVersion":"1"}"#;
+        for body in [
+            "",
+            "[]",
+            "{}",
+            r#"{"items":[]}"#,
+            r#"{"metadata":{},"items":[]}"#,
+            r#"{"metadata":{"resourceVersion":""},"items":[]}"#,
+            &format!("{{{versioned}}}"),
+            &format!(r#"{{{versioned},"items":7}}"#),
+            &format!(r#"{{{versioned},"items":[{{}}"#),
+            &format!(r#"{{{versioned},"items":[]}} and more"#),
+        ] {
+            assert!(decode_list::<ConfigMap>(body.as_bytes(), false).is_err(), "{body}");
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! The one error of this crate's requests.
+//!
+//! An [`Error`] always says what was tried — the verb, the kind, the namespace and the name — and
+//! why it did not succeed. Questions that code asks (`is_not_found`, `is_conflict` …) are answered
+//! from the server's own reason, and from the HTTP status where the server gave no known reason,
+//! as client-go's `apierrors` does. Whoever needs more takes [`Error::cause`] or [`Error::status`].
+
+use std::{error::Error as StdError, fmt, time::Duration};
+
+use kube::core::{Status, response::reason};
+
+use crate::ObjectKey;
+
+/// The result of a request.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What a request wanted to do, as an error names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// The verb: `get`, `list`, `create` …
+    pub verb: &'static str,
+    /// The kind that it concerned.
+    pub kind: String,
+    /// The namespace, or `None` for a cluster-scoped kind or all namespaces.
+    pub namespace: Option<String>,
+    /// The object's name, or `None` where a whole collection was meant or no name was known.
+    pub name: Option<String>,
+    /// The subresource, if it was one.
+    pub subresource: Option<String>,
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.verb, self.kind)?;
+        if let Some(subresource) = &self.subresource {
+            write!(f, "/{subresource}")?;
+        }
+        match (&self.namespace, &self.name) {
+            (Some(namespace), Some(name)) => write!(f, " {namespace}/{name}"),
+            (None, Some(name)) => write!(f, " {name}"),
+            (Some(namespace), None) => write!(f, " in namespace {namespace}"),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+/// Why a request did not succeed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Cause {
+    /// The server refused, or could not be reached.
+    Kube(kube::Error),
+    /// The server's answer does not decode into the type that was asked for.
+    Decode {
+        /// The path of the field that is wrong, `.` where there is none.
+        path: String,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// There was no answer within the time that the caller allowed.
+    Timeout(Duration),
+    /// The request was not sent, because it could not have succeeded.
+    InvalidRequest(InvalidRequest),
+}
+
+/// What is wrong with a request that was never sent.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidRequest {
+    /// The namespace is not a DNS label.
+    #[error(
+        "`{0}` is not a namespace: it must be 1 to 63 lower case letters, digits or `-`, \
+         and start and end with a letter or digit"
+    )]
+    Namespace(String),
+    /// The name cannot be part of a path.
+    #[error("`{0}` is not an object name: it must not be empty, `.` or `..`, nor contain `/` or `%`")]
+    Name(String),
+    /// The subresource cannot be part of a path.
+    #[error("`{0}` is not a subresource: it must not be empty, `.` or `..`, nor contain `/` or `%`")]
+    Subresource(String),
+    /// The object has no name, and the verb needs one.
+    #[error("the object has no metadata.name")]
+    NameMissing,
+    /// An apply configuration lacks a field that the server needs to know what is meant.
+    #[error("the apply configuration has no {0}")]
+    FieldMissing(&'static str),
+    /// An apply configuration is of another kind, or names another object.
+    #[error("the apply configuration's {field} is `{found}`, not `{expected}`")]
+    FieldMismatch {
+        /// The field.
+        field: &'static str,
+        /// What it must be.
+        expected: String,
+        /// What it is.
+        found: String,
+    },
+    /// A field manager must be named, in at most 128 bytes.
+    #[error("`{0}` is not a field manager: it must have 1 to 128 bytes")]
+    FieldManager(String),
+    /// The patch has an option that does not fit its type.
+    #[error("the patch is not valid: {0}")]
+    Patch(String),
+    /// The body could not be written as JSON.
+    #[error("the body does not serialize: {0}")]
+    Body(#[source] serde_json::Error),
+    /// The parts do not make an HTTP request.
+    #[error("the request cannot be built: {0}")]
+    Http(#[source] http::Error),
+}
+
+/// A request that did not succeed: what was tried, and why it failed.
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    operation: Option<Operation>,
+    cause: Cause,
+    retry_after: Option<Duration>,
+}
+
+impl Error {
+    pub(crate) fn new(operation: Operation, cause: Cause, retry_after: Option<Duration>) -> Self {
+        Self(Box::new(Inner { operation: Some(operation), cause, retry_after }))
+    }
+
+    /// The error of an object that is not there: what a lister answers, and the same questions
+    /// hold for it as for the server's own answer.
+    pub fn not_found(kind: impl Into<String>, key: &ObjectKey) -> Self {
+        let kind = kind.into();
+        let status = Status::failure(&format!("{kind} \"{}\" not found", key.name), reason::NOT_FOUND)
+            .with_code(http::StatusCode::NOT_FOUND.as_u16());
+        let operation = Operation {
+            verb: "get",
+            kind,
+            namespace: key.namespace.clone(),
+            name: Some(key.name.clone()),
+            subresource: None,
+        };
+        Self::new(operation, Cause::Kube(kube::Error::Api(status.boxed())), None)
+    }
+
+    /// What was tried, or `None` where the error came from kube without saying so.
+    pub fn operation(&self) -> Option<&Operation> {
+        self.0.operation.as_ref()
+    }
+
+    /// Why it failed.
+    pub fn cause(&self) -> &Cause {
+        &self.0.cause
+    }
+
+    /// The server's answer, where it gave one.
+    pub fn status(&self) -> Option<&Status> {
+        match &self.0.cause {
+            Cause::Kube(kube::Error::Api(status)) => Some(status),
+            _ => None,
+        }
+    }
+
+    /// The HTTP status of the server's answer, where it gave one.
+    pub fn code(&self) -> Option<u16> {
+        self.status().map(|status| status.code)
+    }
+
+    /// The object, or the whole resource, does not exist.
+    pub fn is_not_found(&self) -> bool {
+        self.answers(reason::NOT_FOUND, 404)
+    }
+
+    /// The object was changed since it was read, or a precondition does not hold.
+    pub fn is_conflict(&self) -> bool {
+        self.answers(reason::CONFLICT, 409)
+    }
+
+    /// An object of this name exists.
+    pub fn is_already_exists(&self) -> bool {
+        self.status().is_some_and(|status| status.reason == reason::ALREADY_EXISTS)
+    }
+
+    /// What was asked for is gone (HTTP 410), an expired resource version included.
+    pub fn is_gone(&self) -> bool {
+        self.is_expired() || self.answers(reason::GONE, 410)
+    }
+
+    /// The resource version or the continue token is too old for the server to know.
+    pub fn is_expired(&self) -> bool {
+        self.status().is_some_and(|status| status.reason == reason::EXPIRED)
+    }
+
+    /// The caller is known, and is not allowed to do this.
+    pub fn is_forbidden(&self) -> bool {
+        self.answers(reason::FORBIDDEN, 403)
+    }
+
+    /// The server does not know who is asking.
+    pub fn is_unauthorized(&self) -> bool {
+        self.answers(reason::UNAUTHORIZED, 401)
+    }
+
+    /// The object breaks a rule of its schema.
+    pub fn is_invalid(&self) -> bool {
+        self.answers(reason::INVALID, 422)
+    }
+
+    /// The server asks for patience; see [`Error::retry_after`].
+    pub fn is_too_many_requests(&self) -> bool {
+        self.answers(reason::TOO_MANY_REQUESTS, 429)
+    }
+
+    /// There was no answer in time: the caller's own limit, or the server's.
+    pub fn is_timeout(&self) -> bool {
+        matches!(self.0.cause, Cause::Timeout(_))
+            || self.answers(reason::TIMEOUT, 504)
+            || self.status().is_some_and(|status| status.reason == reason::SERVER_TIMEOUT)
+    }
+
+    /// The request was never sent, because it could not have succeeded.
+    pub fn is_invalid_request(&self) -> bool {
+        matches!(self.0.cause, Cause::InvalidRequest(_))
+    }
+
+    /// How long the server asks to wait before the next attempt.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.0.retry_after.or_else(|| {
+            let seconds = self.status()?.details.as_ref()?.retry_after_seconds;
+            (seconds > 0).then(|| Duration::from_secs(seconds.into()))
+        })
+    }
+
+    /// The server's reason, or its HTTP status where the reason is not one of the known ones.
+    fn answers(&self, reason: &str, code: u16) -> bool {
+        self.status().is_some_and(|status| {
+            status.reason == reason || (status.code == code && !reason::is_known(&status.reason))
+        })
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(operation) = &self.0.operation {
+            write!(f, "cannot {operation}: ")?;
+        }
+        match &self.0.cause {
+            Cause::Kube(kube::Error::Api(status)) => {
+                match (status.message.is_empty(), status.reason.is_empty()) {
+                    (false, false) => write!(f, "{} ({})", status.message, status.reason),
+                    (false, true) => f.write_str(&status.message),
+                    (true, false) => f.write_str(&status.reason),
+                    (true, true) => write!(f, "the server answered with HTTP status {}", status.code),
+                }
+            }
+            Cause::Kube(error) => write!(f, "{error}"),
+            Cause::Decode { path, source } => write!(f, "the answer does not decode at {path}: {source}"),
+            Cause::Timeout(limit) => write!(f, "no answer within {limit:?}"),
+            Cause::InvalidRequest(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Error")
+            .field("operation", &self.0.operation)
+            .field("cause", &self.0.cause)
+            .field("retry_after", &self.retry_after())
+            .finish()
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match &self.0.cause {
+            Cause::Kube(error) => Some(error),
+            Cause::Decode { source, .. } => Some(source),
+            Cause::InvalidRequest(error) => error.source(),
+            Cause::Timeout(_) => None,
+        }
+    }
+}
+
+impl From<kube::Error> for Error {
+    fn from(error: kube::Error) -> Self {
+        Self(Box::new(Inner { operation: None, cause: Cause::Kube(error), retry_after: None }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::response::StatusDetails;
+
+    use super::*;
+
+    fn api(reason: &str, code: u16) -> Error {
+        kube::Error::Api(Status::failure("it failed", reason).with_code(code).boxed()).into()
+    }
+
+    #[test]
+    fn an_error_says_what_was_tried_on_which_object() {
+        let error = Error::not_found("Network", &ObjectKey::namespaced("default", "example"));
+        assert_eq!(
+            error.to_string(),
+            "cannot get Network default/example: Network \"example\" not found (NotFound)"
+        );
+        assert!(error.is_not_found() && !error.is_conflict());
+        assert!(error.source().is_some_and(|source| source.is::<kube::Error>()));
+    }
+
+    #[test]
+    fn the_reason_decides_and_the_code_only_where_the_reason_is_unknown() {
+        assert!(api("Conflict", 409).is_conflict());
+        assert!(api("a proxy said so", 409).is_conflict());
+        assert!(!api("AlreadyExists", 409).is_conflict());
+        assert!(api("AlreadyExists", 409).is_already_exists());
+        assert!(api("", 404).is_not_found());
+        assert!(api("Expired", 410).is_gone() && api("Expired", 410).is_expired());
+        assert!(api("Gone", 410).is_gone() && !api("Gone", 410).is_expired());
+        assert!(api("ServerTimeout", 500).is_timeout());
+    }
+
+    #[test]
+    fn the_servers_details_give_the_time_to_wait() {
+        let details = StatusDetails {
+            name: String::new(),
+            group: String::new(),
+            kind: String::new(),
+            uid: String::new(),
+            causes: vec![],
+            retry_after_seconds: 7,
+        };
+        let status = Status::failure("slow down", "TooManyRequests").with_code(429).with_details(details);
+        let error = Error::from(kube::Error::Api(status.boxed()));
+        assert!(error.is_too_many_requests());
+        assert_eq!(error.retry_after(), Some(Duration::from_secs(7)));
+    }
+}

@@ -1,0 +1,119 @@
+//! Following the changes.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use kube::core::Status;
+use tokio::time::Instant;
+
+use super::{DeltaSink, Next, Run, Stop};
+use crate::{
+    Delta, Error, Watched,
+    client::{SHORT_WATCH, watch_timeout},
+    decode::{Decoded, Unreadable, decode_event},
+    error::Cause,
+    wire::{Start, Watch},
+};
+
+impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
+    /// Tells the changes until the watch ends, then says where to go on.
+    pub(super) async fn watch(&mut self, open: Option<Watch>) -> Result<Next, Stop> {
+        let Some(version) = self.version.clone() else { return Ok(Next::List) };
+        let opened = Instant::now();
+        let mut watch = match open {
+            Some(watch) => watch,
+            None => self.collection.watch(Start::After(&version), watch_timeout()).await?,
+        };
+        self.report.watching(&version);
+        while let Some(lines) = watch.next().await {
+            if let Some(next) = self.take(&lines?).await? {
+                return Ok(next);
+            }
+        }
+        if opened.elapsed() < SHORT_WATCH {
+            // It would be opened at once, again and again.
+            return Err(self.lost("the server ended the watch as soon as it had begun").into());
+        }
+        tracing::debug!(version = self.version, "the watch has come to its end and is opened again");
+        Ok(Next::Watch(None))
+    }
+
+    /// Tells what some lines of a watch say, and where to go on if the watch cannot.
+    pub(super) async fn take(&mut self, lines: &[Bytes]) -> Result<Option<Next>, Stop> {
+        let mut batch = Vec::with_capacity(lines.len());
+        let outcome = self.decode(lines, &mut batch);
+        if !batch.is_empty() {
+            self.report.events(&batch);
+            if let Some(version) = batch.iter().rev().find_map(version_of) {
+                self.version = Some(version.to_owned());
+            }
+            self.unreadable = false;
+            self.sink.send(batch).await?;
+        }
+        outcome
+    }
+
+    /// Decodes lines up to the first that is not an event of this watch.
+    fn decode(&self, lines: &[Bytes], batch: &mut Vec<Delta<K>>) -> Result<Option<Next>, Stop> {
+        for line in lines {
+            let decoded = decode_event(line, self.config.keep_managed_fields)
+                .map_err(|error| self.unreadable("watch", error))?;
+            batch.push(match decoded {
+                Decoded::Added(object) | Decoded::Modified(object) => Delta::Upsert(self.finish(object)),
+                Decoded::Deleted(object) => Delta::Delete(self.finish(object)),
+                Decoded::Invalid(invalid) => Delta::Invalid(invalid),
+                Decoded::Bookmark { resource_version, .. } => {
+                    Delta::Bookmark { scope: self.config.scope.clone(), resource_version }
+                }
+                Decoded::Error(status) => return Err(self.told(status).into()),
+                Decoded::InvalidDeleted(invalid) => {
+                    tracing::warn!(
+                        object = %invalid.key, error = invalid.error,
+                        "an object that does not decode was deleted: the collection is listed again"
+                    );
+                    return Ok(Some(Next::List));
+                }
+                Decoded::Unknown => continue,
+            });
+        }
+        Ok(None)
+    }
+
+    /// The last touch on an object before others see it.
+    pub(super) fn finish(&self, mut object: K) -> Arc<K> {
+        if let Some(transform) = &self.config.transform {
+            transform(&mut object);
+        }
+        Arc::new(object)
+    }
+
+    /// The server ended the watch with a status.
+    pub(super) fn told(&self, status: Box<Status>) -> Error {
+        Error::new(self.collection.operation("watch"), Cause::Kube(kube::Error::Api(status)), None)
+    }
+
+    /// The stream ended where it should not.
+    pub(super) fn lost(&self, what: &'static str) -> Error {
+        let error = std::io::Error::new(std::io::ErrorKind::UnexpectedEof, what);
+        Error::new(self.collection.operation("watch"), Cause::Kube(kube::Error::ReadEvents(error)), None)
+    }
+
+    /// What the server sent makes no sense.
+    pub(super) fn unreadable(&self, verb: &'static str, error: Unreadable) -> Error {
+        let cause = Cause::Decode { path: ".".to_owned(), source: error.into_json() };
+        Error::new(self.collection.operation(verb), cause, None)
+    }
+}
+
+/// The version to go on from after a delta.
+fn version_of<K: Watched>(delta: &Delta<K>) -> Option<&str> {
+    let version = match delta {
+        Delta::Upsert(object) | Delta::Delete(object) => object.resource_version(),
+        Delta::Invalid(invalid) => &invalid.resource_version,
+        Delta::Bookmark { resource_version, .. } | Delta::Replace { resource_version, .. } => {
+            resource_version
+        }
+        Delta::Resync => "",
+    };
+    Some(version).filter(|version| !version.is_empty())
+}

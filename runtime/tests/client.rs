@@ -1,0 +1,370 @@
+//! What the typed client sends, and what it makes of the answers.
+
+mod support;
+
+use std::{error::Error as _, time::Duration};
+
+use futures::StreamExt as _;
+use genclient_runtime::{
+    Deleted, ErrorCause, InvalidRequest, ListParams, Patch, PropagationPolicy, TypedClient,
+    ValidationDirective, WatchEvent,
+};
+use k8s_openapi::{
+    List,
+    api::{
+        authentication::v1::TokenRequest,
+        autoscaling::v1::Scale,
+        core::v1::{ConfigMap, Namespace, Pod, ServiceAccount},
+    },
+};
+use kube::core::PartialObjectMeta;
+use serde_json::{Value, json};
+use support::*;
+use tokio::time::Instant;
+
+/// A client in namespace `default` whose server answers everything with `answer`.
+fn answering(answer: Value) -> (TypedClient<ConfigMap>, Log) {
+    let (client, log) = in_process(move |_: Received| Answer::json(answer.clone()));
+    (TypedClient::namespaced(client, "default"), log)
+}
+
+fn object(name: &str) -> ConfigMap {
+    serde_json::from_value(config_map(name, 5)).unwrap()
+}
+
+fn target(log: &Log) -> String {
+    let request = log.all().pop().unwrap();
+    let query: Vec<_> = request.query.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    format!("{} {}?{}", request.method, request.path, query.join("&"))
+}
+
+const PATH: &str = "/api/v1/namespaces/default/configmaps";
+
+#[tokio::test]
+async fn create_posts_the_object_with_its_options() {
+    let (client, log) = answering(config_map("a", 6));
+    let created = client
+        .create(&object("a"))
+        .dry_run()
+        .field_manager("me")
+        .field_validation(ValidationDirective::Strict)
+        .await
+        .unwrap();
+    assert_eq!(created.metadata.resource_version.as_deref(), Some("6"));
+    assert_eq!(target(&log), format!("POST {PATH}?dryRun=All&fieldManager=me&fieldValidation=Strict"));
+    let request = &log.all()[0];
+    assert_eq!(
+        (&*request.json()["kind"].to_string(), &*request.headers["content-type"]),
+        ("\"ConfigMap\"", "application/json")
+    );
+}
+
+#[tokio::test]
+async fn update_and_update_status_put_to_the_object_and_to_its_status() {
+    let (client, log) = answering(config_map("a", 6));
+    client.update(&object("a")).await.unwrap();
+    assert_eq!(target(&log), format!("PUT {PATH}/a?"));
+    client.update_status(&object("a")).field_manager("me").await.unwrap();
+    assert_eq!(target(&log), format!("PUT {PATH}/a/status?fieldManager=me"));
+    let nameless = client.update(&ConfigMap::default()).await.unwrap_err();
+    assert!(matches!(nameless.cause(), ErrorCause::InvalidRequest(InvalidRequest::NameMissing)));
+    assert_eq!(log.len(), 2);
+}
+
+#[tokio::test]
+async fn get_reads_one_object_and_list_the_kinds_own_list() {
+    let (client, log) = answering(config_map("a", 6));
+    client.get("a").await.unwrap();
+    assert_eq!(target(&log), format!("GET {PATH}/a?"));
+    client.get("a").resource_version("0").await.unwrap();
+    assert_eq!(target(&log), format!("GET {PATH}/a?resourceVersion=0"));
+
+    let (client, log) = answering(list(10, [config_map("a", 5)]));
+    let params = ListParams::default().labels("a=b").fields("metadata.name=a").limit(5).match_any();
+    let found: List<ConfigMap> = client.list(&params).await.unwrap();
+    assert_eq!((found.items.len(), found.metadata.resource_version.as_deref()), (1, Some("10")));
+    assert_eq!(
+        target(&log),
+        format!(
+            "GET {PATH}?fieldSelector=metadata.name=a&labelSelector=a=b&limit=5&resourceVersion=0&resourceVersionMatch=NotOlderThan"
+        )
+    );
+}
+
+#[tokio::test]
+async fn delete_carries_its_options_in_the_body_and_tells_an_object_from_a_status() {
+    let (client, log) = answering(config_map("a", 6));
+    let outcome = client
+        .delete("a")
+        .propagation(PropagationPolicy::Foreground)
+        .grace_period(Duration::from_secs(3))
+        .precondition_uid("u")
+        .precondition_resource_version("5")
+        .dry_run()
+        .await
+        .unwrap();
+    assert_eq!(outcome.object().unwrap().metadata.name.as_deref(), Some("a"));
+    assert_eq!(target(&log), format!("DELETE {PATH}/a?"));
+    assert_eq!(
+        log.all()[0].json(),
+        json!({"dryRun": ["All"], "gracePeriodSeconds": 3, "propagationPolicy": "Foreground",
+               "preconditions": {"uid": "u", "resourceVersion": "5"}})
+    );
+    let (client, _log) = answering(json!({"kind": "Status", "apiVersion": "v1", "status": "Success"}));
+    assert!(matches!(client.delete("a").await.unwrap(), Deleted::Status(status) if status.is_success()));
+}
+
+#[tokio::test]
+async fn delete_collection_carries_the_selectors() {
+    let (client, log) = answering(list(10, []));
+    let params = ListParams::default().labels("a=b");
+    client.delete_collection(&params).propagation(PropagationPolicy::Background).await.unwrap();
+    assert_eq!(target(&log), format!("DELETE {PATH}?labelSelector=a=b"));
+    assert_eq!(log.all()[0].json(), json!({"propagationPolicy": "Background"}));
+}
+
+#[tokio::test]
+async fn patch_carries_the_media_type_of_each_patch() {
+    let (client, log) = answering(config_map("a", 6));
+    let change = json!({"data": {"x": "y"}});
+    for (patch, media_type) in [
+        (Patch::Merge(&change), "application/merge-patch+json"),
+        (Patch::Strategic(&change), "application/strategic-merge-patch+json"),
+        (Patch::Apply(&change), "application/apply-patch+yaml"),
+    ] {
+        client.patch("a", &patch).field_manager("me").await.unwrap();
+        assert_eq!(target(&log), format!("PATCH {PATH}/a?fieldManager=me"));
+        let request = log.all().pop().unwrap();
+        assert_eq!((&*request.headers["content-type"], request.json()), (media_type, change.clone()));
+    }
+    let forced = client.patch("a", &Patch::Merge(&change)).force().await.unwrap_err();
+    assert!(forced.is_invalid_request(), "only an apply can be forced");
+}
+
+#[tokio::test]
+async fn apply_names_the_object_by_its_configuration() {
+    let (client, log) = answering(config_map("a", 6));
+    let config =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": "y"}});
+    client.apply(&config, "me").force().await.unwrap();
+    assert_eq!(target(&log), format!("PATCH {PATH}/a?fieldManager=me&force=true"));
+    client.apply_status(&config, "me").dry_run().await.unwrap();
+    assert_eq!(target(&log), format!("PATCH {PATH}/a/status?dryRun=All&fieldManager=me"));
+    assert_eq!(log.all()[0].json(), config);
+}
+
+#[tokio::test]
+async fn an_apply_that_could_not_be_understood_is_never_sent() {
+    let (client, log) = answering(config_map("a", 6));
+    for (config, message) in [
+        (json!({"kind": "ConfigMap", "metadata": {"name": "a"}}), "has no apiVersion"),
+        (json!({"apiVersion": "v1", "metadata": {"name": "a"}}), "has no kind"),
+        (json!({"apiVersion": "v1", "kind": "ConfigMap"}), "has no metadata.name"),
+        (
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}),
+            "kind is `Pod`, not `ConfigMap`",
+        ),
+    ] {
+        let error = client.apply(&config, "me").await.unwrap_err();
+        assert!(error.is_invalid_request() && error.to_string().contains(message), "{error}");
+    }
+    let config = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
+    let nobody = client.apply(&config, "").await.unwrap_err();
+    assert!(matches!(nobody.cause(), ErrorCause::InvalidRequest(InvalidRequest::FieldManager(_))));
+    assert_eq!(log.len(), 0);
+}
+
+#[tokio::test]
+async fn a_subresource_has_an_input_and_a_result_of_its_own() {
+    let scale = json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "a"}, "spec": {"replicas": 3}});
+    let (client, log) = answering(scale.clone());
+    let found: Scale = client.get_subresource("a", "scale").await.unwrap();
+    assert_eq!(found.spec.as_ref().unwrap().replicas, Some(3));
+    assert_eq!(target(&log), format!("GET {PATH}/a/scale?"));
+    let _: Scale = client.update_subresource("a", "scale", &found).field_manager("me").await.unwrap();
+    assert_eq!(target(&log), format!("PUT {PATH}/a/scale?fieldManager=me"));
+    let _: Scale = client.patch_subresource("a", "scale", &Patch::Merge(json!({}))).await.unwrap();
+    assert_eq!(target(&log), format!("PATCH {PATH}/a/scale?"));
+    let _: Scale = client.apply_subresource("a", "scale", &scale, "me").force().await.unwrap();
+    assert_eq!(target(&log), format!("PATCH {PATH}/a/scale?fieldManager=me&force=true"));
+    let _: Value = client.list_subresource("a", "things", &ListParams::default().limit(1)).await.unwrap();
+    assert_eq!(target(&log), format!("GET {PATH}/a/things?limit=1"));
+    let other = client.apply_subresource::<_, Scale>("b", "scale", &scale, "me").await.unwrap_err();
+    assert!(other.to_string().contains("metadata.name is `a`, not `b`"), "{other}");
+    let nowhere = client.get_subresource::<Scale>("a", "").await.unwrap_err();
+    assert!(nowhere.is_invalid_request());
+
+    let request = TokenRequest::default();
+    let (client, log) = in_process(|request: Received| Answer::json(request.json()));
+    let accounts = TypedClient::<ServiceAccount>::namespaced(client, "default");
+    let _: TokenRequest = accounts.create_subresource("robot", "token", &request).await.unwrap();
+    assert_eq!(target(&log), "POST /api/v1/namespaces/default/serviceaccounts/robot/token?");
+}
+
+#[tokio::test]
+async fn a_verb_without_a_subresource_can_have_another_input_and_result_too() {
+    let (client, log) = answering(config_map("a", 6));
+    let _: PartialObjectMeta<ConfigMap> = client.get_as("a").await.unwrap();
+    assert_eq!(target(&log), format!("GET {PATH}/a?"));
+    let _: Value = client.create_as(&json!({})).await.unwrap();
+    assert_eq!(target(&log), format!("POST {PATH}?"));
+    let _: Value = client.update_as("a", &json!({})).await.unwrap();
+    assert_eq!(target(&log), format!("PUT {PATH}/a?"));
+    let _: Value = client.patch_as("a", &Patch::Merge(json!({}))).await.unwrap();
+    assert_eq!(target(&log), format!("PATCH {PATH}/a?"));
+    let config = json!({"apiVersion": "v1", "kind": "ConfigMap"});
+    let _: Value = client.apply_as("a", &config, "me").await.unwrap();
+    assert_eq!(target(&log), format!("PATCH {PATH}/a?fieldManager=me"));
+}
+
+#[tokio::test]
+async fn cluster_scoped_kinds_and_all_namespaces_have_no_namespace_in_their_path() {
+    let (client, log) = in_process(|_: Received| Answer::json(json!({"metadata": {"name": "a"}})));
+    TypedClient::<Namespace>::cluster(client.clone()).get("a").await.unwrap();
+    assert_eq!(target(&log), "GET /api/v1/namespaces/a?");
+    let pods = TypedClient::<Pod>::cluster(client);
+    let _: Value = pods.list(&ListParams::default()).await.unwrap();
+    assert_eq!(target(&log), "GET /api/v1/pods?");
+    assert_eq!(pods.api().resource_url(), "/api/v1/pods");
+}
+
+#[tokio::test]
+async fn a_kind_of_metadata_only_asks_for_metadata_only() {
+    let (client, log) = in_process(|_: Received| Answer::json(json!({"metadata": {"name": "a"}})));
+    TypedClient::<PartialObjectMeta<Namespace>>::cluster(client).get("a").await.unwrap();
+    assert_eq!(
+        log.all()[0].headers["accept"],
+        "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+    );
+}
+
+#[tokio::test]
+async fn a_wrong_namespace_or_name_is_an_error_of_the_request_and_never_sent() {
+    let (client, log) = in_process(script([]));
+    for namespace in ["", "Upper", "a/b", "../kube-system"] {
+        let client = TypedClient::<ConfigMap>::namespaced(client.clone(), namespace);
+        let error = client.get("a").await.unwrap_err();
+        assert!(matches!(error.cause(), ErrorCause::InvalidRequest(InvalidRequest::Namespace(_))), "{error}");
+        let error = client.watch(&ListParams::default()).next().await.unwrap().unwrap_err();
+        assert!(error.is_invalid_request(), "{error}");
+    }
+    let client = TypedClient::<ConfigMap>::namespaced(client, "default");
+    for name in ["", "..", "a/status", "a%2fstatus"] {
+        assert!(client.get(name).await.unwrap_err().is_invalid_request());
+        assert!(client.delete(name).await.unwrap_err().is_invalid_request(), "never the whole collection");
+    }
+    assert_eq!(log.len(), 0);
+}
+
+#[tokio::test]
+async fn an_error_names_the_verb_the_kind_and_the_object() {
+    let (client, _log) = in_process(|_: Received| {
+        Answer::status(409, "Conflict", "the object has been modified").header("retry-after", 3)
+    });
+    let client = TypedClient::<ConfigMap>::namespaced(client, "default");
+    let error = client.update_status(&object("a")).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cannot update ConfigMap/status default/a: the object has been modified (Conflict)"
+    );
+    assert!(error.is_conflict());
+    assert_eq!(error.retry_after(), Some(Duration::from_secs(3)));
+    assert!(matches!(error.source().unwrap().downcast_ref::<kube::Error>(), Some(kube::Error::Api(_))));
+}
+
+#[tokio::test]
+async fn an_answer_in_plain_text_is_judged_by_its_code() {
+    let (client, _log) = in_process(|_: Received| Answer::text(404, "404 page not found\n"));
+    let error = TypedClient::<ConfigMap>::cluster(client).get("a").await.unwrap_err();
+    assert!(error.is_not_found());
+    assert_eq!(error.to_string(), "cannot get ConfigMap a: 404 page not found");
+}
+
+#[tokio::test]
+async fn an_answer_that_does_not_decode_names_the_field() {
+    let (client, _log) = answering(invalid_config_map("a", 6));
+    let error = client.get("a").await.unwrap_err();
+    assert!(matches!(error.cause(), ErrorCause::Decode { path, .. } if path == "data.port"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_without_an_answer_ends_at_its_timeout() {
+    let (client, _log) = in_process(|_: Received| Answer::Silence);
+    let client = TypedClient::<ConfigMap>::namespaced(client, "default");
+    let begin = Instant::now();
+    let error = client.get("a").timeout(Duration::from_secs(7)).await.unwrap_err();
+    assert!(error.is_timeout());
+    assert_eq!(error.to_string(), "cannot get ConfigMap default/a: no answer within 7s");
+    assert_eq!(begin.elapsed(), Duration::from_secs(7));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_resumes_from_the_last_version_it_told() {
+    let (writer, cut) = Answer::stream();
+    writer.event(modified(config_map("a", 12)));
+    writer.cut();
+    let (client, log) = in_process(script([
+        Answer::ended_watch([added(config_map("a", 11))]),
+        cut,
+        Answer::status(429, "TooManyRequests", "slow down").header("retry-after", 60),
+        Answer::watch([deleted(config_map("a", 13)), bookmark(14)]),
+    ]));
+    let client = TypedClient::<ConfigMap>::namespaced(client, "default");
+    let begin = Instant::now();
+    let events: Vec<_> = client.watch(&ListParams::default().at("10").labels("a=b")).take(4).collect().await;
+    let events: Vec<_> = events.into_iter().map(Result::unwrap).collect();
+    assert!(
+        matches!(&events[..], [
+            WatchEvent::Added(_),
+            WatchEvent::Modified(_),
+            WatchEvent::Deleted(_),
+            WatchEvent::Bookmark { resource_version }
+        ] if resource_version == "14"),
+        "{events:?}"
+    );
+    assert!(begin.elapsed() >= Duration::from_secs(60), "the server's wish is honoured");
+    let watches = log.watches();
+    let versions: Vec<_> = watches.iter().map(|watch| watch.query("resourceVersion").unwrap()).collect();
+    assert_eq!(versions, ["10", "11", "12", "12"]);
+    assert!(watches.iter().all(|watch| watch.query("labelSelector") == Some("a=b")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_without_a_version_that_is_cut_among_the_first_objects_begins_anew() {
+    let (client, log) = in_process(script([
+        Answer::ended_watch([added(config_map("b", 9))]),
+        Answer::watch([added(config_map("b", 9)), added(config_map("a", 3)), bookmark(10)]),
+    ]));
+    let client = TypedClient::<ConfigMap>::namespaced(client, "default");
+    let events: Vec<_> = client.watch(&ListParams::default()).take(4).collect().await;
+    assert!(events.iter().all(Result::is_ok));
+    assert_eq!(log.watches()[1].query("resourceVersion"), None, "`a` would be lost from version 9 on");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_tells_what_it_cannot_resume_once_and_ends() {
+    for (refusal, check) in [
+        (Answer::status(410, "Expired", "too old"), genclient_runtime::Error::is_gone as fn(&_) -> bool),
+        (Answer::ended_watch([error_event(410, "Gone", "too old")]), genclient_runtime::Error::is_gone),
+        (Answer::status(403, "Forbidden", "no"), genclient_runtime::Error::is_forbidden),
+        (Answer::text(404, "404 page not found"), genclient_runtime::Error::is_not_found),
+    ] {
+        let (client, log) = in_process(script([refusal]));
+        let client = TypedClient::<ConfigMap>::namespaced(client, "default");
+        let mut events = client.watch(&ListParams::default().at("10"));
+        let error = events.next().await.unwrap().unwrap_err();
+        assert!(check(&error), "{error}");
+        assert!(events.next().await.is_none());
+        assert_eq!(log.len(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_tells_an_object_that_does_not_decode_and_goes_on() {
+    let (client, _log) =
+        in_process(script([Answer::watch([added(invalid_config_map("a", 11)), added(config_map("b", 12))])]));
+    let client = TypedClient::<ConfigMap>::namespaced(client, "default");
+    let mut events = client.watch(&ListParams::default().at("10"));
+    assert!(matches!(events.next().await, Some(Ok(WatchEvent::Invalid(invalid))) if invalid.uid == "a"));
+    assert!(matches!(events.next().await, Some(Ok(WatchEvent::Added(_)))));
+}

@@ -1,0 +1,637 @@
+//! What the reflector does when the server does this or that, on a paused clock.
+
+mod support;
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use genclient_runtime::{Error, Problem, Reflector, ReflectorConfig, ReflectorState, Scope, Selectors};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::core::PartialObjectMeta;
+use support::*;
+use tokio::{sync::watch, task::JoinHandle, time::Instant};
+
+struct Running {
+    view: View<ConfigMap>,
+    state: watch::Receiver<ReflectorState>,
+    task: JoinHandle<()>,
+}
+
+fn run(client: kube::Client, config: ReflectorConfig<ConfigMap>) -> Running {
+    let reflector = Reflector::new(client, config);
+    let (state, (sink, view)) = (reflector.state(), recorder());
+    Running { view, state, task: tokio::spawn(reflector.run(sink)) }
+}
+
+fn paged() -> ReflectorConfig<ConfigMap> {
+    ReflectorConfig { streaming_lists: false, ..ReflectorConfig::default() }
+}
+
+fn problem(state: &ReflectorState) -> Option<Problem> {
+    match state {
+        ReflectorState::Waiting { problem, .. } => Some(*problem),
+        _ => None,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_view_converges_through_list_and_watch_errors() {
+    let (client, log) = in_process(script([
+        Answer::Refuse,
+        Answer::status(500, "InternalError", "etcd is not at home"),
+        Answer::json(list(10, [config_map("a", 5), config_map("b", 6)])),
+        Answer::Refuse,
+        Answer::ended_watch([modified(config_map("a", 11)), error_event(500, "InternalError", "a hiccup")]),
+        Answer::status(503, "ServiceUnavailable", "later"),
+        Answer::watch([deleted(config_map("b", 12)), added(config_map("c", 13))]),
+    ]));
+    let mut running = run(client, paged());
+    running.view.reach(13).await;
+    assert_eq!(running.view.names(), ["a@11", "c@13"]);
+    assert_eq!(running.view.replaced, 1, "the watch errors needed no new list");
+    assert_eq!(log.len(), 7);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_relist_never_goes_back_in_time() {
+    let (client, log) = in_process(script([
+        Answer::json(list(10, [config_map("a", 5)])),
+        Answer::ended_watch([modified(config_map("a", 20)), deleted(invalid_config_map("b", 21))]),
+        Answer::json(list(30, [config_map("a", 20)])),
+    ]));
+    let mut running = run(client, paged());
+    running.view.reach(30).await;
+    let lists = log.lists();
+    assert_eq!(lists[0].query("resourceVersion"), None, "the first list is the newest state");
+    assert_eq!(lists[1].query("resourceVersion"), Some("20"));
+    assert_eq!(lists[1].query("resourceVersionMatch"), Some("NotOlderThan"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_expired_watch_is_followed_by_a_list_of_the_newest_state() {
+    for expired in [
+        Answer::status(410, "Expired", "too old resource version: 10 (20)"),
+        Answer::status(410, "Gone", "too old resource version: 10 (20)"),
+        Answer::ended_watch([error_event(410, "Expired", "too old resource version: 10 (20)")]),
+        Answer::ended_watch([error_event(410, "Gone", "too old resource version: 10 (20)")]),
+    ] {
+        let (client, log) = in_process(script([
+            Answer::json(list(10, [config_map("a", 5)])),
+            expired,
+            Answer::json(list(20, [config_map("b", 15)])),
+        ]));
+        let mut running = run(client, paged());
+        running.view.reach(20).await;
+        assert_eq!(running.view.names(), ["b@15"]);
+        assert_eq!(log.lists()[1].query("resourceVersion"), None);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_expired_version_on_a_list_leads_to_a_full_list_and_then_to_the_newest_version() {
+    let (client, log) = in_process(script([
+        Answer::json(list(10, [config_map("a", 5)])),
+        Answer::ended_watch([deleted(invalid_config_map("b", 11))]),
+        Answer::status(410, "Expired", "too old"),
+        Answer::json(list(30, [config_map("c", 25)])),
+    ]));
+    let mut running = run(client, paged());
+    running.view.reach(30).await;
+    let versions: Vec<_> =
+        log.lists().iter().map(|list| list.query("resourceVersion").map(str::to_owned)).collect();
+    assert_eq!(versions, [None, Some("10".to_owned()), None]);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(log.watches().last().unwrap().query("resourceVersion"), Some("30"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_version_that_the_server_has_not_reached_is_retried_in_each_of_its_wordings() {
+    let cause = |reason: &str, message: &str, cause: &str| {
+        let mut status = status(504, "Timeout", message);
+        status["details"] = serde_json::json!({
+            "causes": [{"reason": reason, "message": cause}], "retryAfterSeconds": 1});
+        status
+    };
+    for status in [
+        cause("ResourceVersionTooLarge", "too new", "too new"),
+        cause("", "Timeout: wait", "Too large resource version"),
+        status(504, "Timeout", "Too large resource version: 11, current: 9"),
+    ] {
+        // On a list: the newest state is asked for at once.
+        let refused = || Answer::text(504, status.to_string());
+        let (client, log) = in_process(script([
+            Answer::json(list(10, [config_map("a", 5)])),
+            Answer::ended_watch([deleted(invalid_config_map("b", 11))]),
+            refused(),
+            Answer::json(list(30, [])),
+        ]));
+        let mut running = run(client, paged());
+        running.view.reach(30).await;
+        assert_eq!(log.lists()[2].query("resourceVersion"), None, "{status}");
+
+        // On a watch: the next list does not ask for that version again.
+        let (client, log) = in_process(script([
+            Answer::json(list(10, [config_map("a", 5)])),
+            refused(),
+            Answer::json(list(9, [])),
+        ]));
+        let mut running = run(client, paged());
+        running.view.reach(9).await;
+        assert_eq!(log.lists()[1].query("resourceVersion"), None, "{status}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn pages_of_500_are_put_together() {
+    let (client, log) = in_process(script([
+        Answer::json(page(10, "second", [config_map("a", 1)])),
+        Answer::json(page(10, "third", [config_map("b", 2)])),
+        Answer::json(list(10, [config_map("c", 3)])),
+    ]));
+    let mut running = run(client, paged());
+    running.view.reach(10).await;
+    assert_eq!((running.view.names().len(), running.view.replaced), (3, 1));
+    let lists = log.lists();
+    let pages: Vec<_> = lists.iter().map(|list| (list.query("limit"), list.query("continue"))).collect();
+    assert_eq!(pages, [(Some("500"), None), (Some("500"), Some("second")), (Some("500"), Some("third"))]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_expired_continue_token_falls_back_to_one_full_list() {
+    let (client, log) = in_process(script([
+        Answer::json(page(10, "second", [config_map("gone", 1)])),
+        Answer::status(410, "Expired", "The provided continue parameter is too old"),
+        Answer::json(list(20, [config_map("b", 15)])),
+    ]));
+    let mut running = run(client, paged());
+    running.view.reach(20).await;
+    assert_eq!(running.view.names(), ["b@15"], "nothing of the abandoned list is left");
+    let last = log.lists().pop().unwrap();
+    assert_eq!(
+        (last.query("limit"), last.query("continue"), last.query("resourceVersion")),
+        (None, None, None)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_busy_server_is_given_the_time_it_asks_for_and_the_watch_goes_on_without_a_list() {
+    let (client, log) = in_process(script([
+        Answer::json(list(10, [config_map("a", 5)])),
+        Answer::status(429, "TooManyRequests", "slow down").header("retry-after", 45),
+        Answer::watch([modified(config_map("a", 11))]),
+    ]));
+    let mut running = run(client, paged());
+    running.view.reach(10).await;
+    let begin = Instant::now();
+    running.state.wait_for(|state| problem(state) == Some(Problem::Busy)).await.unwrap();
+    running.view.reach(11).await;
+    let waited = begin.elapsed();
+    assert!((Duration::from_secs(45)..Duration::from_secs(46)).contains(&waited), "{waited:?}");
+    assert_eq!((log.lists().len(), log.watches().len()), (1, 2), "one request each");
+    assert_eq!(log.watches()[1].query("resourceVersion"), Some("10"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_pauses_between_failed_attempts_grow_to_their_cap() {
+    let times = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&times);
+    let (client, _log) = in_process(move |_: Received| {
+        seen.lock().unwrap().push(Instant::now());
+        Answer::Refuse
+    });
+    let mut running = run(client, paged());
+    running
+        .state
+        .wait_for(|state| matches!(state, ReflectorState::Waiting { attempt: 9, .. }))
+        .await
+        .unwrap();
+    let times = times.lock().unwrap().clone();
+    let pauses: Vec<_> = times.windows(2).map(|pair| (pair[1] - pair[0]).as_secs_f64()).collect();
+    for (pause, upper) in pauses.iter().zip([1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0, 30.0]) {
+        // Tokio's clock has a resolution of a millisecond.
+        assert!((upper / 2.0 - 0.002..=upper + 0.002).contains(pause), "{pauses:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_kind_of_event_moves_the_version_to_go_on_from() {
+    for (event, version) in [
+        (added(config_map("b", 11)), "11"),
+        (modified(config_map("a", 12)), "12"),
+        (deleted(config_map("a", 13)), "13"),
+        (bookmark(14), "14"),
+        (modified(invalid_config_map("a", 15)), "15"),
+    ] {
+        let (client, log) =
+            in_process(script([Answer::json(list(10, [config_map("a", 5)])), Answer::ended_watch([event])]));
+        let mut running = run(client, paged());
+        running.view.reach(version.parse().unwrap()).await;
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        let watches = log.watches();
+        assert_eq!(watches[0].query("resourceVersion"), Some("10"));
+        assert_eq!(watches[1].query("resourceVersion"), Some(version));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_streamed_list_is_whole_at_its_closing_bookmark_and_goes_on_as_a_watch() {
+    let (writer, answer) = Answer::stream();
+    let (client, log) = in_process(script([answer]));
+    let mut running = run(client, ReflectorConfig::default());
+    writer.event(added(config_map("a", 1)));
+    writer.event(added(config_map("b", 2)));
+    writer.event(added(config_map("c", 3)));
+    // The server may tell changes before the end of the list, too.
+    writer.event(modified(config_map("a", 11)));
+    writer.event(deleted(config_map("b", 12)));
+    writer.event(bookmark(12));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(*running.state.borrow_and_update(), ReflectorState::Listing, "not whole before its end");
+    writer.event(initial_events_end(12));
+    running.view.next().await;
+    assert_eq!((running.view.names(), running.view.replaced), (vec!["a@11".to_owned(), "c@3".to_owned()], 1));
+    writer.event(modified(config_map("c", 13)));
+    running.view.reach(13).await;
+    assert_eq!(*running.state.borrow_and_update(), ReflectorState::Watching);
+    assert_eq!(log.len(), 1, "one request for the list and the watch");
+    let request = &log.all()[0];
+    assert_eq!(request.query("resourceVersionMatch"), Some("NotOlderThan"));
+    assert_eq!(request.query("allowWatchBookmarks"), Some("true"));
+    assert_eq!(request.headers["accept-encoding"], "identity");
+    let timeout: u64 = request.query("timeoutSeconds").unwrap().parse().unwrap();
+    assert!((300..=600).contains(&timeout));
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_that_come_in_one_piece_with_the_end_of_a_streamed_list_follow_it() {
+    let events = [added(config_map("a", 1)), initial_events_end(10), modified(config_map("a", 11))];
+    let (client, _log) = in_process(script([Answer::ended_watch(events)]));
+    let mut running = run(client, ReflectorConfig::default());
+    running.view.next().await;
+    assert_eq!(running.view.names(), ["a@1"]);
+    running.view.next().await;
+    assert_eq!(running.view.names(), ["a@11"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_streamed_list_that_is_cut_before_its_end_is_begun_anew() {
+    let (writer, cut) = Answer::stream();
+    writer.event(added(config_map("gone", 1)));
+    writer.cut();
+    let (client, log) = in_process(script([
+        cut,
+        Answer::ended_watch([added(config_map("gone", 1))]),
+        Answer::watch([added(config_map("a", 2)), initial_events_end(20)]),
+    ]));
+    let mut running = run(client, ReflectorConfig::default());
+    running.view.next().await;
+    assert_eq!((running.view.names(), running.view.replaced), (vec!["a@2".to_owned()], 1));
+    assert!(log.all().iter().all(Received::is_streaming_list), "a cut is no refusal");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_streamed_list_that_is_cut_after_its_end_is_not_repeated() {
+    let (writer, cut) = Answer::stream();
+    writer.event(added(config_map("a", 1)));
+    writer.event(initial_events_end(10));
+    writer.cut();
+    let (client, log) = in_process(script([cut, Answer::watch([modified(config_map("a", 11))])]));
+    let mut running = run(client, ReflectorConfig::default());
+    running.view.reach(11).await;
+    assert_eq!((log.len(), running.view.replaced), (2, 1));
+    assert!(!log.all()[1].is_streaming_list());
+    assert_eq!(log.all()[1].query("resourceVersion"), Some("10"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_expired_version_on_a_streamed_list_is_given_up_for_the_newest_state() {
+    let (client, log) = in_process(script([
+        Answer::ended_watch([
+            added(config_map("a", 1)),
+            initial_events_end(10),
+            deleted(invalid_config_map("b", 11)),
+        ]),
+        Answer::status(410, "Expired", "too old"),
+        Answer::watch([initial_events_end(20)]),
+    ]));
+    let mut running = run(client, ReflectorConfig::default());
+    running.view.reach(20).await;
+    let versions: Vec<_> =
+        log.all().iter().map(|list| list.query("resourceVersion").map(str::to_owned)).collect();
+    assert_eq!(versions, [None, Some("10".to_owned()), None]);
+    assert!(log.all().iter().all(Received::is_streaming_list));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_does_not_stream_lists_is_asked_for_it_only_once() {
+    let (client, log) = in_process(without_streaming(script([
+        Answer::json(list(10, [config_map("a", 5)])),
+        Answer::status(410, "Expired", "too old"),
+        Answer::json(list(20, [config_map("a", 5)])),
+    ])));
+    let mut running = run(client, ReflectorConfig::default());
+    running.view.reach(20).await;
+    assert_eq!(log.all().iter().filter(|request| request.is_streaming_list()).count(), 1);
+    assert_eq!(running.view.replaced, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_ignores_the_wish_for_a_stream_is_listed_in_pages_after_a_silence() {
+    let (client, log) = in_process(|request: Received| match () {
+        () if request.is_streaming_list() => Answer::watch([added(config_map("a", 5))]),
+        () if request.is_watch() => Answer::watch([]),
+        () => Answer::json(list(10, [config_map("a", 5), config_map("b", 6)])),
+    });
+    let begin = Instant::now();
+    let mut running = run(client, ReflectorConfig::default());
+    running.view.reach(10).await;
+    assert_eq!(running.view.names(), ["a@5", "b@6"]);
+    assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
+    assert_eq!(log.lists().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_transform_runs_once_for_each_object_however_it_comes() {
+    for streaming_lists in [true, false] {
+        let runs = Arc::new(Mutex::new(HashMap::<String, usize>::new()));
+        let counted = Arc::clone(&runs);
+        let config = ReflectorConfig {
+            streaming_lists,
+            transform: Some(Arc::new(move |object: &mut ConfigMap| {
+                let version = object.metadata.resource_version.clone().unwrap();
+                *counted.lock().unwrap().entry(version).or_default() += 1;
+                object.data = None;
+            })),
+            ..ReflectorConfig::default()
+        };
+        let (client, _log) = in_process(|request: Received| match () {
+            () if request.is_streaming_list() => Answer::watch([
+                added(config_map("a", 1)),
+                modified(config_map("a", 2)),
+                initial_events_end(10),
+                modified(config_map("a", 11)),
+            ]),
+            () if request.is_watch() => Answer::watch([modified(config_map("a", 11))]),
+            () => Answer::json(list(10, [config_map("a", 2)])),
+        });
+        let mut running = run(client, config);
+        running.view.reach(11).await;
+        assert_eq!(running.view.objects["a"].data, None);
+        let runs = runs.lock().unwrap();
+        assert!(runs.contains_key("2") && runs.contains_key("11"));
+        assert!(runs.values().all(|&count| count == 1), "{runs:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn managed_fields_are_kept_only_where_they_are_asked_for() {
+    for (streaming_lists, keep_managed_fields) in [(true, true), (true, false), (false, true), (false, false)]
+    {
+        let (client, _log) = in_process(|request: Received| match () {
+            () if request.is_streaming_list() => {
+                Answer::watch([added(config_map("a", 1)), initial_events_end(10), added(config_map("b", 11))])
+            }
+            () if request.is_watch() => Answer::watch([added(config_map("b", 11))]),
+            () => Answer::json(list(10, [config_map("a", 1)])),
+        });
+        let config = ReflectorConfig { streaming_lists, keep_managed_fields, ..ReflectorConfig::default() };
+        let mut running = run(client, config);
+        running.view.reach(11).await;
+        for object in running.view.objects.values() {
+            assert_eq!(object.metadata.managed_fields.is_some(), keep_managed_fields);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_absent_resource_is_reported_in_words_retried_and_followed_once_it_appears() {
+    let attempts = Arc::new(AtomicUsize::new(0));
+    let errors = Arc::new(AtomicUsize::new(0));
+    let (seen, told) = (Arc::clone(&attempts), Arc::clone(&errors));
+    let (client, _log) = in_process(move |request: Received| match seen.fetch_add(1, Ordering::SeqCst) {
+        0..5 => Answer::text(404, "404 page not found\n"),
+        _ if request.is_streaming_list() => {
+            Answer::watch([added(config_map("a", 1)), initial_events_end(10)])
+        }
+        _ => Answer::watch([]),
+    });
+    let config = ReflectorConfig {
+        on_error: Some(Arc::new(move |error: &Error| {
+            assert!(error.is_not_found());
+            told.fetch_add(1, Ordering::SeqCst);
+        })),
+        ..ReflectorConfig::default()
+    };
+    let mut running = run(client, config);
+    let state = running.state.wait_for(|state| problem(state).is_some()).await.unwrap().clone();
+    let ReflectorState::Waiting { problem: Problem::Absent, reason, since: first, attempt: 1 } = state else {
+        panic!("{state:?}")
+    };
+    assert!(reason.contains("does not serve configmaps in version v1"), "{reason}");
+    assert!(reason.contains("CustomResourceDefinition"), "{reason}");
+    let later = running.state.wait_for(|state| matches!(state, ReflectorState::Waiting { attempt: 5, .. }));
+    let ReflectorState::Waiting { since, .. } = *later.await.unwrap() else { unreachable!() };
+    assert_eq!(since, first, "it is still the same state");
+    running.view.reach(10).await;
+    running.state.wait_for(|state| *state == ReflectorState::Watching).await.unwrap();
+    assert_eq!(errors.load(Ordering::SeqCst), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_definition_that_goes_away_and_comes_back_is_listed_anew() {
+    let (client, _log) = in_process(without_streaming(script([
+        Answer::json(list(10, [config_map("a", 5)])),
+        Answer::text(404, "404 page not found\n"),
+        Answer::json(list(20, [config_map("b", 15)])),
+    ])));
+    let mut running = run(client, ReflectorConfig::default());
+    running.view.reach(20).await;
+    assert_eq!(running.view.names(), ["b@15"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_permission_names_the_verb_and_the_resource() {
+    let (client, _log) = in_process(|request: Received| match () {
+        () if request.is_watch() => Answer::status(403, "Forbidden", "configmaps is forbidden: no"),
+        () => Answer::json(list(10, [])),
+    });
+    let config = ReflectorConfig { scope: Scope::Namespace("team".into()), ..paged() };
+    let mut running = run(client, config);
+    running.view.reach(10).await;
+    let state = running.state.wait_for(|state| problem(state).is_some()).await.unwrap().clone();
+    let ReflectorState::Waiting { problem: Problem::Forbidden, reason, .. } = state else {
+        panic!("{state:?}")
+    };
+    assert!(reason.starts_with("not allowed to watch configmaps in namespace team"), "{reason}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_does_not_decode_costs_neither_the_list_nor_the_watch() {
+    for streaming_lists in [true, false] {
+        let (client, log) = in_process(|request: Received| match () {
+            () if request.is_streaming_list() => Answer::watch([
+                added(config_map("a", 1)),
+                added(invalid_config_map("b", 2)),
+                initial_events_end(10),
+                modified(invalid_config_map("a", 11)),
+            ]),
+            () if request.is_watch() => Answer::watch([modified(invalid_config_map("a", 11))]),
+            () => Answer::json(list(10, [config_map("a", 1), invalid_config_map("b", 2)])),
+        });
+        let mut running = run(client, ReflectorConfig { streaming_lists, ..ReflectorConfig::default() });
+        running.view.reach(10).await;
+        assert_eq!(running.view.names(), ["a@1"]);
+        assert_eq!(running.view.invalid[0].key.to_string(), "default/b");
+        assert!(running.view.invalid[0].error.starts_with("data.port: "), "{:?}", running.view.invalid);
+        running.view.reach(11).await;
+        assert_eq!(running.view.invalid[1].key.to_string(), "default/a");
+        assert_eq!(running.view.invalid[1].uid, "a");
+        assert_eq!(log.len(), if streaming_lists { 1 } else { 2 });
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_request_carries_namespace_selectors_and_the_wish_for_metadata() {
+    let (client, log) = in_process(without_streaming(script([Answer::json(list(10, [config_map("a", 5)]))])));
+    let config: ReflectorConfig<PartialObjectMeta<ConfigMap>> = ReflectorConfig {
+        scope: Scope::Namespace("team".into()),
+        selectors: Selectors { labels: Some("env in (a,b)".into()), fields: Some("metadata.name!=x".into()) },
+        metadata_only: true,
+        ..ReflectorConfig::default()
+    };
+    let (sink, mut view) = recorder();
+    let task = tokio::spawn(Reflector::new(client, config).run(sink));
+    view.reach(10).await;
+    assert_eq!(view.names(), ["a@5"]);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    for request in log.all() {
+        assert_eq!(request.path, "/api/v1/namespaces/team/configmaps");
+        assert_eq!(request.query("labelSelector"), Some("env in (a,b)"));
+        assert_eq!(request.query("fieldSelector"), Some("metadata.name!=x"));
+        let list = if request.is_watch() { "" } else { "List" };
+        let accept = format!("application/json;as=PartialObjectMetadata{list};g=meta.k8s.io;v=v1");
+        assert_eq!(request.headers["accept"], accept);
+    }
+    assert_eq!(log.len(), 3);
+    task.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_is_none_is_a_refusal_and_never_sent() {
+    let (client, log) = in_process(script([]));
+    let config = ReflectorConfig { scope: Scope::Namespace("not/a namespace".into()), ..paged() };
+    let mut running = run(client, config);
+    let state = running.state.wait_for(|state| problem(state).is_some()).await.unwrap().clone();
+    assert_eq!(problem(&state), Some(Problem::Refused));
+    assert_eq!(log.len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_dies_without_a_word_is_opened_again() {
+    let (client, log) = in_process(script([
+        Answer::json(list(10, [])),
+        Answer::watch([]),
+        Answer::watch([added(config_map("a", 11))]),
+    ]));
+    let mut running = run(client, paged());
+    running.view.reach(10).await;
+    let begin = Instant::now();
+    running.view.reach(11).await;
+    assert!(begin.elapsed() <= Duration::from_secs(630), "{:?}", begin.elapsed());
+    assert_eq!(log.watches()[1].query("resourceVersion"), Some("10"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_is_never_answered_is_given_up_and_retried() {
+    let (client, _log) = in_process(script([Answer::Silence, Answer::json(list(10, []))]));
+    let mut running = run(client, paged());
+    running.view.reach(10).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn watches_that_end_at_once_are_not_opened_in_a_hurry() {
+    let (client, log) = in_process(|request: Received| match () {
+        () if request.is_watch() => Answer::ended_watch([]),
+        () => Answer::json(list(10, [])),
+    });
+    let mut running = run(client, paged());
+    running.view.reach(10).await;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert!(log.watches().len() <= 8, "{}", log.watches().len());
+    assert_eq!(log.lists().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_read_twice_is_listed_instead() {
+    let garbage = || Answer::text(200, "{\"type\":\"ADDED\",\"object\":garbage}\n");
+    let (client, log) = in_process(script([
+        Answer::json(list(10, [config_map("a", 5)])),
+        garbage(),
+        garbage(),
+        Answer::json(list(20, [config_map("a", 15)])),
+    ]));
+    let mut running = run(client, paged());
+    running.view.reach(20).await;
+    let kinds: Vec<_> = log.all().iter().map(Received::is_watch).take(4).collect();
+    assert_eq!(kinds, [false, true, true, false]);
+    assert_eq!(log.lists()[1].query("resourceVersion"), Some("10"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_empty_answer_is_not_an_empty_list() {
+    let (client, _log) = in_process(script([
+        Answer::text(200, "{}"),
+        Answer::text(200, ""),
+        Answer::json(list(10, [config_map("a", 5)])),
+    ]));
+    let mut running = run(client, paged());
+    running.view.next().await;
+    assert_eq!(running.view.names(), ["a@5"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_closed_sink_ends_the_reflector_and_its_watch() {
+    let (writer, answer) = Answer::stream();
+    let (client, _log) = in_process(script([Answer::json(list(10, [])), answer]));
+    let mut running = run(client, paged());
+    running.view.reach(10).await;
+    drop(running.view);
+    writer.event(added(config_map("a", 11)));
+    running.task.await.unwrap();
+    writer.closed().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sink_that_takes_nothing_holds_the_server_back() {
+    let (writer, answer) = Answer::stream();
+    let (client, _log) = in_process(script([Answer::json(list(10, [])), answer]));
+    let mut running = run(client, paged());
+    running.view.reach(10).await;
+    // The recorder holds one batch, the reflector waits with a second, and reads no further.
+    let mut version = 10;
+    let mut write_all = || {
+        let before = version;
+        while writer.capacity() > 0 && version < 100_000 {
+            version += 1;
+            writer.event(bookmark(version));
+        }
+        version - before
+    };
+    let mut written = 0;
+    loop {
+        let now = write_all();
+        written += now;
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        if now == 0 {
+            break;
+        }
+    }
+    assert!(written < 100_000, "the server is never held back");
+    running.view.reach(10 + written).await;
+}
