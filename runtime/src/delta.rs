@@ -4,7 +4,7 @@ mod queue;
 
 use std::sync::Arc;
 
-pub use queue::{DeltaReceiver, DeltaSender, QueueClosed, delta_queue};
+pub use queue::{DeltaReceiver, DeltaSender, delta_queue};
 
 use crate::ObjectKey;
 
@@ -37,8 +37,6 @@ pub enum Delta<K> {
     Delete(Arc<K>),
     /// An added or modified object that could not be decoded: it keeps its last good state.
     Invalid(InvalidObject),
-    /// An object was deleted whose last state could not be decoded: only that it is gone is known.
-    DeleteInvalid(InvalidObject),
     /// Nothing changed up to this resource version.
     Bookmark {
         /// The part of the kind that the bookmark speaks of.

@@ -40,7 +40,7 @@ pub use client::{
     SubresourceCreate, SubresourceGet, SubresourceList, SubresourcePatch, SubresourceUpdate, TypedClient,
     Update, WatchEvent, WatchStream,
 };
-pub use delta::{Delta, DeltaReceiver, DeltaSender, InvalidObject, QueueClosed, Scope, delta_queue};
+pub use delta::{Delta, DeltaReceiver, DeltaSender, InvalidObject, Scope, delta_queue};
 pub use error::{Cause as ErrorCause, Error, InvalidRequest, Operation, Result};
 pub use event::{Cause, Event, FinalState};
 pub use factory::{

@@ -41,14 +41,12 @@ pub(crate) struct Outcome<K> {
     pub(crate) stale: u64,
     /// Whether a resync of every handler was asked for.
     pub(crate) resync: bool,
-    /// The objects that did not decode, as they came.
-    pub(crate) invalid: Vec<InvalidObject>,
 }
 
 // A derived impl would ask for `K: Default`.
 impl<K> Default for Outcome<K> {
     fn default() -> Self {
-        Self { notices: Vec::new(), stale: 0, resync: false, invalid: Vec::new() }
+        Self { notices: Vec::new(), stale: 0, resync: false }
     }
 }
 
@@ -123,17 +121,7 @@ impl Progress {
             Delta::Invalid(object) => {
                 self.reached(object.key.namespace.as_deref(), &object.resource_version, batch);
                 remove_other(&object, batch, outcome);
-                outcome.invalid.push(object.clone());
                 self.invalid.insert(object.key.clone(), object);
-            }
-            Delta::DeleteInvalid(object) => {
-                self.reached(object.key.namespace.as_deref(), &object.resource_version, batch);
-                self.invalid.remove(&object.key);
-                if let Some(cached) = find(batch, &object.key)
-                    && !is_older(&object.resource_version, cached.resource_version())
-                {
-                    vanish(&cached, batch, outcome);
-                }
             }
             Delta::Bookmark { scope, resource_version } => batch.reached(&scope, &resource_version),
             Delta::Resync => outcome.resync = true,
@@ -164,7 +152,6 @@ impl Progress {
         }
         self.invalid.retain(|key, _| !contains(&scope, key));
         for object in invalid {
-            outcome.invalid.push(object.clone());
             self.invalid.insert(object.key.clone(), object);
         }
         batch.reached(&scope, version);
