@@ -66,13 +66,11 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
                     Delta::Bookmark { scope: self.config.scope.clone(), resource_version }
                 }
                 Decoded::Error(status) => return Err(self.told(status).into()),
-                Decoded::InvalidDeleted(invalid) => {
-                    tracing::warn!(
-                        object = %invalid.key, error = invalid.error,
-                        "an object that does not decode was deleted: the collection is listed again"
-                    );
+                // Nobody could tell which object is gone.
+                Decoded::InvalidDeleted(invalid) if invalid.key.name.is_empty() => {
                     return Ok(Some(Next::List));
                 }
+                Decoded::InvalidDeleted(invalid) => Delta::DeleteInvalid(invalid),
                 Decoded::Unknown => continue,
             });
         }
@@ -109,7 +107,7 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
 fn version_of<K: Watched>(delta: &Delta<K>) -> Option<&str> {
     let version = match delta {
         Delta::Upsert(object) | Delta::Delete(object) => object.resource_version(),
-        Delta::Invalid(invalid) => &invalid.resource_version,
+        Delta::Invalid(invalid) | Delta::DeleteInvalid(invalid) => &invalid.resource_version,
         Delta::Bookmark { resource_version, .. } | Delta::Replace { resource_version, .. } => {
             resource_version
         }
