@@ -37,6 +37,8 @@ pub enum Delta<K> {
     Delete(Arc<K>),
     /// An added or modified object that could not be decoded: it keeps its last good state.
     Invalid(InvalidObject),
+    /// An object was deleted whose last state could not be decoded: only that it is gone is known.
+    DeleteInvalid(InvalidObject),
     /// Nothing changed up to this resource version.
     Bookmark {
         /// The part of the kind that the bookmark speaks of.

@@ -123,6 +123,15 @@ impl Progress {
                 remove_other(&object, batch, outcome);
                 self.invalid.insert(object.key.clone(), object);
             }
+            Delta::DeleteInvalid(object) => {
+                self.reached(object.key.namespace.as_deref(), &object.resource_version, batch);
+                self.invalid.remove(&object.key);
+                if let Some(cached) = find(batch, &object.key)
+                    && !is_older(&object.resource_version, cached.resource_version())
+                {
+                    vanish(&cached, batch, outcome);
+                }
+            }
             Delta::Bookmark { scope, resource_version } => batch.reached(&scope, &resource_version),
             Delta::Resync => outcome.resync = true,
             Delta::Replace { scope, objects, invalid, resource_version } => {

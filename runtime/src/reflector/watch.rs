@@ -109,7 +109,7 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
 fn version_of<K: Watched>(delta: &Delta<K>) -> Option<&str> {
     let version = match delta {
         Delta::Upsert(object) | Delta::Delete(object) => object.resource_version(),
-        Delta::Invalid(invalid) => &invalid.resource_version,
+        Delta::Invalid(invalid) | Delta::DeleteInvalid(invalid) => &invalid.resource_version,
         Delta::Bookmark { resource_version, .. } | Delta::Replace { resource_version, .. } => {
             resource_version
         }

@@ -229,7 +229,7 @@ async fn an_object_that_does_not_decode_keeps_its_last_good_state() {
     reached(&informer, 5).await;
     assert_eq!(informer.store().get(&key("a")).expect("its last good state").version, "1");
     assert_eq!(informer.invalid().len(), 2);
-    feed.send([Delta::Upsert(item("a", 1, 6)), list(7, vec![item("a", 1, 6), item("b", 1, 2)])]).await;
+    feed.send([Delta::Upsert(item("a", 1, 6)), Delta::DeleteInvalid(invalid("never", "n", 7))]).await;
     reached(&informer, 7).await;
     quiet().await;
     assert_eq!(informer.invalid(), []);
@@ -256,7 +256,7 @@ async fn the_deletion_of_an_object_that_does_not_decode_is_told_with_the_last_go
     informer.add_event_handler(recorder.handler());
     feed.send([list(1, vec![item("a", 1, 1)]), Delta::Invalid(invalid("a", "a-1", 2))]).await;
     quiet().await;
-    feed.send([list(3, vec![])]).await;
+    feed.send([Delta::DeleteInvalid(invalid("a", "a-1", 3))]).await;
     recorder.has(&["+a1 initial", "-a1 Unknown"]).await;
     assert_eq!(informer.invalid(), []);
     assert!(informer.store().is_empty());

@@ -78,6 +78,11 @@ impl<K: CacheObject> View<K> {
                 self.version = object.resource_version.clone();
                 self.invalid.push(object);
             }
+            Delta::DeleteInvalid(object) => {
+                self.version = object.resource_version.clone();
+                self.objects.remove(&object.key.name);
+                self.invalid.retain(|invalid| invalid.key != object.key);
+            }
             Delta::Bookmark { resource_version, .. } => self.version = resource_version,
             Delta::Resync => panic!("a reflector does not resync"),
         }

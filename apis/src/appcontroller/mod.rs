@@ -1,0 +1,3 @@
+//! The group `appcontroller.k8s.io`.
+
+pub mod v1alpha1;

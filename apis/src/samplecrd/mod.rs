@@ -1,0 +1,3 @@
+//! The group `samplecrd.k8s.io`.
+
+pub mod v1;

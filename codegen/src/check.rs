@@ -1,0 +1,263 @@
+//! The checks that need more than one item: names that meet, and versions that must agree.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    diag::{Ctxt, Diagnostic},
+    model::{Group, Model, Resource, Version},
+    names,
+    source::Location,
+};
+
+type Cx = Ctxt<Option<Location>>;
+
+/// Checks the whole model.
+pub(crate) fn check(model: &Model, cx: &Cx) {
+    groups(model, cx);
+    for group in &model.groups {
+        for version in &group.versions {
+            kinds(group, version, cx);
+            idents(group, version, cx);
+        }
+        versions(group, cx);
+        crds(group, cx);
+    }
+}
+
+fn at(resource: &Resource) -> Option<Location> {
+    Some(resource.location.clone())
+}
+
+fn first_of(group: &Group) -> Option<Location> {
+    group.versions.first().and_then(|version| version.resources.first()).and_then(at)
+}
+
+/// The names that the clientset and the factory give to groups.
+fn groups(model: &Model, cx: &Cx) {
+    const RESERVED: &[&str] = &[
+        "builder", "start", "shutdown", "wait_for_cache_sync", "for_resource", "factory", "generic", "new",
+        "client", "try_default",
+    ];
+    let mut accessors: BTreeMap<String, &Group> = BTreeMap::new();
+    for group in &model.groups {
+        if RESERVED.contains(&group.ident.as_str()) {
+            cx.error(
+                Diagnostic::new(
+                    first_of(group),
+                    format!("the group `{}` would be called `{}`, which generated code uses itself", group.display_name(), group.ident),
+                )
+                .help("choose another name: `group_version!(\"…\", ident = \"…\")`"),
+            );
+        }
+        for version in &group.versions {
+            let accessor = format!("{}_{}", group.ident, version.ident);
+            if let Some(other) = accessors.insert(accessor.clone(), group) {
+                let error = Diagnostic::new(
+                    version.resources.first().and_then(at),
+                    format!(
+                        "the groups `{}` and `{}` would both be `{accessor}` in the clientset",
+                        other.display_name(),
+                        group.display_name()
+                    ),
+                )
+                .help("choose another name for one of them: `group_version!(\"…\", ident = \"…\")`");
+                cx.error(error.related(first_of(other), "the first one is here"));
+            }
+        }
+    }
+}
+
+/// Kinds and plurals are unique within a version.
+fn kinds(group: &Group, version: &Version, cx: &Cx) {
+    let api_version = group.api_version(version);
+    let mut plurals: BTreeMap<&str, &Resource> = BTreeMap::new();
+    let mut kinds: BTreeMap<String, &Resource> = BTreeMap::new();
+    for resource in &version.resources {
+        if let Some(first) = kinds.insert(resource.kind.clone(), resource) {
+            cx.error(
+                Diagnostic::new(at(resource), format!("`{}` is defined twice in `{api_version}`", resource.kind))
+                    .help("rename one of them, or put it into another group or version")
+                    .related(at(first), "the first one is here"),
+            );
+        } else if let Some(first) = plurals.insert(&resource.plural, resource) {
+            cx.error(
+                Diagnostic::new(
+                    at(resource),
+                    format!(
+                        "`{}` and `{}` have the same plural `{}` in `{api_version}`",
+                        first.kind, resource.kind, resource.plural
+                    ),
+                )
+                .help("choose another one: `#[genclient(plural = \"…\")]`")
+                .related(at(first), "the first one is here"),
+            );
+        }
+    }
+    for resource in &version.resources {
+        if let Some(list) = kinds.get(&format!("{}List", resource.kind)) {
+            cx.error(
+                Diagnostic::new(
+                    at(list),
+                    format!("the kind `{}` is also the kind of the list of `{}`", list.kind, resource.kind),
+                )
+                .help("rename it, or derive `GenClientList` if it is that list")
+                .related(at(resource), format!("`{}` is here", resource.kind)),
+            );
+        }
+    }
+}
+
+/// The Rust names of one version's clients, modules and accessors.
+fn idents(group: &Group, version: &Version, cx: &Cx) {
+    let version_client = format!("{}{}Client", names::camel(&group.ident), names::camel(&version.ident));
+    let mut modules: BTreeMap<&str, &Resource> = BTreeMap::new();
+    let mut accessors: BTreeMap<String, &Resource> = BTreeMap::new();
+    for resource in &version.resources {
+        let clash = |first: &Resource, what: &str, name: &str| {
+            cx.error(
+                Diagnostic::new(
+                    at(resource),
+                    format!("`{}` and `{}` would both have the {what} `{name}`", first.kind, resource.kind),
+                )
+                .help("rename one of the kinds, or choose another plural: `#[genclient(plural = \"…\")]`")
+                .related(at(first), "the first one is here"),
+            );
+        };
+        // Two kinds with one plural have been reported; their accessors are no news.
+        let same_plural = |other: &Resource| other.plural == resource.plural || other.kind == resource.kind;
+        if let Some(first) = modules.insert(&resource.module, resource) {
+            if first.kind != resource.kind {
+                clash(first, "module", &resource.module);
+            }
+        }
+        for accessor in [resource.accessor.clone(), format!("all_{}", resource.accessor)] {
+            if let Some(first) = accessors.insert(accessor.clone(), resource) {
+                if !same_plural(first) {
+                    clash(first, "accessor", &accessor);
+                }
+            }
+        }
+        if ["new", "client", "list", "get", "require"].contains(&resource.accessor.as_str()) {
+            cx.error(
+                Diagnostic::new(
+                    at(resource),
+                    format!("`{}` would have the accessor `{}`, which generated code uses itself", resource.kind, resource.accessor),
+                )
+                .help("choose another plural: `#[genclient(plural = \"…\")]`"),
+            );
+        }
+        if format!("{}Client", resource.kind) == version_client {
+            cx.error(
+                Diagnostic::new(
+                    at(resource),
+                    format!("the client of `{}` would have the same name as that of its version, `{version_client}`", resource.kind),
+                )
+                .help("rename the kind, or the group: `group_version!(\"…\", ident = \"…\")`"),
+            );
+        }
+    }
+}
+
+/// What the versions of one kind share, because they are one CRD.
+fn versions(group: &Group, cx: &Cx) {
+    for (kind, versions) in by_kind(group) {
+        let [first, rest @ ..] = &versions[..] else { continue };
+        for resource in rest {
+            let differs = |what: &str, here: &str, there: &str| {
+                cx.error(
+                    Diagnostic::new(
+                        at(resource),
+                        format!("the versions of `{kind}` differ in their {what}: `{there}` and `{here}`"),
+                    )
+                    .help("all versions of a kind share one CRD")
+                    .related(at(first), "the other version is here"),
+                );
+            };
+            let scope = |resource: &Resource| if resource.namespaced { "Namespaced" } else { "Cluster" };
+            if resource.namespaced != first.namespaced {
+                differs("scope", scope(resource), scope(first));
+            }
+            if resource.plural != first.plural {
+                differs("plural", &resource.plural, &first.plural);
+            }
+        }
+        let with_crd: Vec<_> = versions.iter().filter(|resource| resource.crd).collect();
+        let stored: Vec<_> = with_crd.iter().filter(|resource| resource.storage == Some(true)).collect();
+        match (&with_crd[..], &stored[..]) {
+            ([only], _) if only.storage == Some(false) => cx.error(
+                Diagnostic::new(at(only), format!("no version of `{kind}` is stored"))
+                    .help("remove `storage = false`: the only version is the stored one"),
+            ),
+            ([] | [_], _) | (_, [_]) => {}
+            ([first, ..], []) => cx.error(
+                Diagnostic::new(at(first), format!("no version of `{kind}` is marked as the stored one"))
+                    .help("put `#[genclient(storage)]` on exactly one of its versions"),
+            ),
+            (_, [first, second, ..]) => cx.error(
+                Diagnostic::new(at(second), format!("two versions of `{kind}` are marked as the stored one"))
+                    .help("keep `storage` on exactly one of its versions")
+                    .related(at(first), "the first one is here"),
+            ),
+        }
+    }
+}
+
+/// What the API server asks of a CRD.
+fn crds(group: &Group, cx: &Cx) {
+    const APPROVED: &str = "api-approved.kubernetes.io";
+    if group.name.is_empty() {
+        return;
+    }
+    for (kind, versions) in by_kind(group) {
+        let Some(first) = versions.iter().find(|resource| resource.crd) else { continue };
+        let name = format!("{}.{}", first.plural, group.name);
+        if name.len() > 253 {
+            cx.error(
+                Diagnostic::new(
+                    at(first),
+                    format!("the CRD of `{kind}` would be called `{}.…`, {} characters long, and 253 are allowed", first.plural, name.len()),
+                )
+                .help("shorten the group or the plural"),
+            );
+        }
+        if !names::is_protected_group(&group.name) {
+            continue;
+        }
+        let approval = versions
+            .iter()
+            .flat_map(|resource| &resource.annotations)
+            .find(|(key, _)| key == APPROVED)
+            .map(|(_, value)| value.as_str());
+        match approval {
+            Some(value) if value.starts_with("unapproved") || value.starts_with("https://") => {}
+            Some(value) => cx.error(
+                Diagnostic::new(
+                    at(first),
+                    format!("`{value}` is not a valid value of the annotation `{APPROVED}`"),
+                )
+                .help("it is the URL of the approval, or a text that starts with `unapproved`"),
+            ),
+            None => cx.error(
+                Diagnostic::new(
+                    at(first),
+                    format!("the API server will refuse the CRD of `{kind}`: the group `{}` needs the annotation `{APPROVED}`", group.name),
+                )
+                .help(format!(
+                    "add `#[genclient(annotation(\"{APPROVED}\", \"unapproved, …\"))]`, or choose a group outside of k8s.io and kubernetes.io"
+                )),
+            ),
+        }
+    }
+}
+
+/// The versions of each kind of a group.
+fn by_kind(group: &Group) -> BTreeMap<&str, Vec<&Resource>> {
+    let mut kinds: BTreeMap<&str, Vec<&Resource>> = BTreeMap::new();
+    for version in &group.versions {
+        for resource in &version.resources {
+            let versions = kinds.entry(&resource.kind).or_default();
+            versions.push(resource);
+        }
+    }
+    kinds
+}

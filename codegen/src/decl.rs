@@ -1,0 +1,340 @@
+//! What one annotated item says: the part of the front end that the derives and the command line share.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use syn::{Data, DeriveInput, Fields, Token, Type, parse::Parser, spanned::Spanned as _};
+
+use crate::{
+    attr::{Entry, ResourceAttrs, Spanned, entries, resource_attrs},
+    diag::{Ctxt, Diagnostic, did_you_mean},
+    names,
+};
+
+/// A struct with `#[derive(GenClient)]`.
+#[derive(Clone, Debug)]
+pub struct ResourceDecl {
+    /// The struct's name, which is the kind.
+    pub ident: Ident,
+    /// The struct's documentation, a line each.
+    pub docs: Vec<String>,
+    /// What `#[genclient(…)]` says.
+    pub attrs: ResourceAttrs,
+    /// Whether there is a `status` field.
+    pub has_status: bool,
+}
+
+impl ResourceDecl {
+    /// Reads the struct. What is wrong is told to `cx`; `None` where nothing sensible is left.
+    pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Self> {
+        let fields = named_fields(cx, input, "GenClient");
+        let has_status = fields.as_ref().is_some_and(|fields| field(fields, "status").is_some());
+        let attrs = resource_attrs(cx, &input.attrs, has_status);
+        check_kind(cx, &input.ident);
+        let fields = fields?;
+        check_metadata(cx, input, &fields, "ObjectMeta");
+        check_reserved(cx, &fields);
+        Some(Self { ident: input.ident.clone(), docs: docs(&input.attrs), attrs, has_status })
+    }
+
+    /// The plural, given or derived.
+    pub fn plural(&self) -> String {
+        match &self.attrs.plural {
+            Some(plural) => plural.value.clone(),
+            None => names::plural(&self.ident.to_string()),
+        }
+    }
+
+    /// Whether the kind has the status subresource.
+    pub fn status_subresource(&self) -> bool {
+        self.has_status && !self.attrs.no_status
+    }
+}
+
+/// A struct with `#[derive(GenClientList)]`.
+#[derive(Clone, Debug)]
+pub struct ListDecl {
+    /// The struct's name, which is the list's kind.
+    pub ident: Ident,
+    /// The type of the items.
+    pub item: syn::Path,
+}
+
+impl ListDecl {
+    /// Reads the struct. What is wrong is told to `cx`; `None` where nothing sensible is left.
+    pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Self> {
+        let fields = named_fields(cx, input, "GenClientList")?;
+        check_metadata(cx, input, &fields, "ListMeta");
+        check_reserved(cx, &fields);
+        for attr in input.attrs.iter().filter(|attr| attr.path().is_ident("genclient")) {
+            cx.error(
+                Diagnostic::new(attr.span(), "a list type takes no `#[genclient(…)]`")
+                    .help("put it on the type of the items"),
+            );
+        }
+        let list = input.ident.to_string();
+        let expected = match list.strip_suffix("List") {
+            Some(item) if !item.is_empty() => item,
+            _ => {
+                cx.error(
+                    Diagnostic::new(input.ident.span(), format!("`{list}` is not the name of a list"))
+                        .help("a list is called after its items: `NetworkList` for `Network`"),
+                );
+                return None;
+            }
+        };
+        let Some(items) = field(&fields, "items") else {
+            cx.error(
+                Diagnostic::new(input.ident.span(), format!("`{list}` has no field `items`"))
+                    .help(format!("add `pub items: Vec<{expected}>`")),
+            );
+            return None;
+        };
+        let item = vec_item(&items.ty);
+        match item {
+            Some(path) if last_segment(path) == Some(expected.to_owned()) => {
+                Some(Self { ident: input.ident.clone(), item: path.clone() })
+            }
+            _ => {
+                cx.error(
+                    Diagnostic::new(
+                        items.ty.span(),
+                        format!("the items of `{list}` must be of the type `Vec<{expected}>`"),
+                    )
+                    .help(format!("write `pub items: Vec<{expected}>`, or rename the list after its items")),
+                );
+                None
+            }
+        }
+    }
+}
+
+/// The input of `group_version!`.
+#[derive(Clone, Debug)]
+pub enum GroupVersionDecl {
+    /// `group_version!("samplecrd.k8s.io/v1")`
+    Here {
+        /// The group, empty for the core group.
+        group: String,
+        /// The version.
+        version: String,
+        /// The name that the group has in generated code, where it is not derived.
+        ident: Option<Spanned<String>>,
+        /// Where the group and the version were written.
+        span: Span,
+    },
+    /// `group_version!(super)`
+    Parent(Span),
+}
+
+impl GroupVersionDecl {
+    /// Reads the tokens between the parentheses of `group_version!(…)`.
+    pub fn parse(cx: &Ctxt, tokens: TokenStream, call_site: Span) -> Option<Self> {
+        let help = "write `group_version!(\"samplecrd.k8s.io/v1\")`, or `group_version!(super)` to share the parent module's";
+        let parser = |input: syn::parse::ParseStream<'_>| -> syn::Result<(Result<syn::LitStr, Span>, TokenStream)> {
+            if input.peek(Token![super]) {
+                let span = input.parse::<Token![super]>()?.span;
+                return Ok((Err(span), input.parse()?));
+            }
+            let text: syn::LitStr = input.parse()?;
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
+            }
+            Ok((Ok(text), input.parse()?))
+        };
+        let empty = tokens.is_empty();
+        let (text, rest) = match parser.parse2(tokens) {
+            Ok((Ok(text), rest)) => (text, rest),
+            Ok((Err(span), rest)) if rest.is_empty() => return Some(Self::Parent(span)),
+            Ok((Err(_), rest)) => {
+                cx.error(Diagnostic::new(rest.span(), "`group_version!(super)` takes nothing else"));
+                return None;
+            }
+            Err(error) => {
+                let span = if empty { call_site } else { error.span() };
+                cx.error(Diagnostic::new(span, "`group_version!` needs a group and a version").help(help));
+                return None;
+            }
+        };
+        let value = text.value();
+        let (group, version) = value.rsplit_once('/').unwrap_or(("", &value));
+        let mut valid = true;
+        // The core group has no name, and then no slash either.
+        if value.contains('/') {
+            if let Err(why) = names::dns_subdomain(group) {
+                cx.error(
+                    Diagnostic::new(text.span(), format!("`{group}` is not a valid API group: {why}"))
+                        .help("a group is a DNS name such as `samplecrd.k8s.io`"),
+                );
+                valid = false;
+            }
+        }
+        if let Err(why) = names::dns_1035_label(version) {
+            cx.error(
+                Diagnostic::new(text.span(), format!("`{version}` is not a valid API version: {why}"))
+                    .help("a version is a name such as `v1`, `v1beta2` or `v2alpha1`"),
+            );
+            valid = false;
+        }
+        let mut ident = None;
+        for entry in entries(cx, rest) {
+            match entry.name.to_string().as_str() {
+                "ident" if ident.is_none() => ident = group_ident(cx, &entry),
+                "ident" => cx.error(Diagnostic::new(entry.span(), "`ident` is given twice")),
+                other => {
+                    let error =
+                        Diagnostic::new(entry.span(), format!("`group_version!` has no `{other}`"));
+                    cx.error(match did_you_mean(other, ["ident"]) {
+                        Some(near) => error.help(format!("did you mean `{near}`?")),
+                        None => error.help("it takes `ident = \"…\"`, the group's name in generated code"),
+                    });
+                }
+            }
+        }
+        valid.then(|| Self::Here {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            ident,
+            span: text.span(),
+        })
+    }
+}
+
+fn group_ident(cx: &Ctxt, entry: &Entry) -> Option<Spanned<String>> {
+    let ident = entry.string(cx)?;
+    let snake = ident.value.starts_with(|c: char| c.is_ascii_lowercase())
+        && ident.value.chars().all(|c| matches!(c, 'a'..='z' | '0'..='9' | '_'));
+    if !snake {
+        cx.error(
+            Diagnostic::new(ident.span, format!("`{}` is not a valid ident", ident.value))
+                .help("the group's name in generated code is in snake case, such as `example_test`"),
+        );
+        return None;
+    }
+    Some(ident)
+}
+
+fn check_kind(cx: &Ctxt, ident: &Ident) {
+    let kind = ident.to_string();
+    if !kind.starts_with(|c: char| c.is_ascii_uppercase())
+        || !kind.chars().all(|c| c.is_ascii_alphanumeric())
+    {
+        cx.error(
+            Diagnostic::new(ident.span(), format!("`{kind}` is not a valid kind"))
+                .help("a kind is in camel case, of ASCII letters and digits"),
+        );
+    } else if kind.len() > 63 {
+        cx.error(
+            Diagnostic::new(
+                ident.span(),
+                format!("the kind has {} characters, and 63 are allowed", kind.len()),
+            )
+            .help("choose a shorter name"),
+        );
+    }
+}
+
+type NamedFields = syn::punctuated::Punctuated<syn::Field, Token![,]>;
+
+/// The fields of a struct that a derive can work on.
+fn named_fields(cx: &Ctxt, input: &DeriveInput, derive: &str) -> Option<NamedFields> {
+    let what = match &input.data {
+        Data::Struct(data) => match &data.fields {
+            Fields::Named(fields) => {
+                if !input.generics.params.is_empty() {
+                    cx.error(
+                        Diagnostic::new(
+                            input.generics.span(),
+                            format!("`#[derive({derive})]` cannot be put on a generic struct"),
+                        )
+                        .help("an API type has one fixed shape: write the types out"),
+                    );
+                    return None;
+                }
+                return Some(fields.named.clone());
+            }
+            Fields::Unnamed(_) => "a tuple struct",
+            Fields::Unit => "a struct without fields",
+        },
+        Data::Enum(_) => "an enum",
+        Data::Union(_) => "a union",
+    };
+    cx.error(
+        Diagnostic::new(input.ident.span(), format!("`#[derive({derive})]` cannot be put on {what}"))
+            .help("an API type is a struct with named fields, `metadata` among them"),
+    );
+    None
+}
+
+fn field<'f>(fields: &'f NamedFields, name: &str) -> Option<&'f syn::Field> {
+    fields.iter().find(|field| field.ident.as_ref().is_some_and(|ident| ident == name))
+}
+
+fn check_metadata(cx: &Ctxt, input: &DeriveInput, fields: &NamedFields, expected: &str) {
+    let Some(metadata) = field(fields, "metadata") else {
+        cx.error(
+            Diagnostic::new(input.ident.span(), format!("`{}` has no field `metadata`", input.ident))
+                .help(format!("add `pub metadata: {expected}`")),
+        );
+        return;
+    };
+    let right = match &metadata.ty {
+        Type::Path(path) => last_segment(&path.path).is_some_and(|name| name == expected),
+        _ => false,
+    };
+    if !right {
+        cx.error(
+            Diagnostic::new(metadata.ty.span(), format!("`metadata` must be of the type `{expected}`"))
+                .help(format!("use `k8s_openapi::apimachinery::pkg::apis::meta::v1::{expected}`")),
+        );
+    }
+}
+
+/// `apiVersion` and `kind` are constants of the type; a field of that name would be written twice.
+fn check_reserved(cx: &Ctxt, fields: &NamedFields) {
+    for field in fields {
+        let Some(ident) = &field.ident else { continue };
+        if ident == "kind" || ident == "api_version" {
+            cx.error(
+                Diagnostic::new(ident.span(), format!("`{ident}` cannot be a field of the object itself"))
+                    .help("the derive reads and writes `apiVersion` and `kind`; remove the field"),
+            );
+        }
+    }
+}
+
+/// `T` of `Vec<T>`.
+fn vec_item(ty: &Type) -> Option<&syn::Path> {
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last()?;
+    if last.ident != "Vec" {
+        return None;
+    }
+    match &last.arguments {
+        syn::PathArguments::AngleBracketed(arguments) if arguments.args.len() == 1 => {
+            match arguments.args.first()? {
+                syn::GenericArgument::Type(Type::Path(item)) => Some(&item.path),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn last_segment(path: &syn::Path) -> Option<String> {
+    path.segments.last().map(|segment| segment.ident.to_string())
+}
+
+/// The documentation in these attributes, a line each, without the space after the slashes.
+pub fn docs(attrs: &[syn::Attribute]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for attr in attrs.iter().filter(|attr| attr.path().is_ident("doc")) {
+        let syn::Meta::NameValue(value) = &attr.meta else { continue };
+        let syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) = &value.value else { continue };
+        for line in text.value().lines() {
+            lines.push(line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned());
+        }
+        if text.value().is_empty() {
+            lines.push(String::new());
+        }
+    }
+    lines
+}

@@ -1,0 +1,250 @@
+//! From declarations to the model: groups and versions gathered, paths resolved, names chosen.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    attr::TypeRef,
+    decl::{ListDecl, ResourceDecl},
+    diag::{Ctxt, Diagnostic},
+    model::{Group, Method, Model, Resource, TypePath, Version},
+    names,
+    parse::{Declarations, Found, GroupVersion},
+    source::{Location, PublicPaths, Resolved, Sources, locate},
+};
+
+/// Builds the model; what cannot be resolved is told to `cx`.
+pub(crate) fn lower(sources: &Sources, declarations: &Declarations, cx: &Ctxt<Option<Location>>) -> Model {
+    let paths: Vec<PublicPaths<'_>> = sources.crates.iter().map(PublicPaths::of).collect();
+    let idents = group_idents(&declarations.resources, cx);
+    let mut groups: BTreeMap<String, Group> = BTreeMap::new();
+    for (found, group_version) in &declarations.resources {
+        let lowering = Lowering { paths: &paths[found.krate], found, cx };
+        let Some(resource) = lowering.resource(&declarations.lists) else { continue };
+        let ident = idents.get(&group_version.group).cloned().unwrap_or_default();
+        let group = groups.entry(group_version.group.clone()).or_insert_with(|| Group {
+            name: group_version.group.clone(),
+            ident,
+            versions: Vec::new(),
+        });
+        match group.versions.iter_mut().find(|version| version.name == group_version.version) {
+            Some(version) => version.resources.push(resource),
+            None => group.versions.push(Version {
+                name: group_version.version.clone(),
+                ident: names::escape(&group_version.version.replace('-', "_")),
+                resources: vec![resource],
+            }),
+        }
+    }
+    orphaned_lists(declarations, cx);
+    let mut model = Model { groups: groups.into_values().collect() };
+    model.groups.sort_by(|a, b| a.ident.cmp(&b.ident));
+    for group in &mut model.groups {
+        group.versions.sort_by(|a, b| a.ident.cmp(&b.ident));
+        for version in &mut group.versions {
+            version.resources.sort_by(|a, b| a.module.cmp(&b.module).then_with(|| a.kind.cmp(&b.kind)));
+        }
+    }
+    model
+}
+
+/// The name of each group in generated code: the given one, else the first label of the group's
+/// name, with as many more labels as tell it from the others.
+fn group_idents(
+    resources: &[(Found<ResourceDecl>, GroupVersion)],
+    cx: &Ctxt<Option<Location>>,
+) -> BTreeMap<String, String> {
+    let mut given: BTreeMap<&str, (&str, &Location)> = BTreeMap::new();
+    for (_, group_version) in resources {
+        let Some((ident, location)) = &group_version.ident else { continue };
+        match given.get(group_version.group.as_str()) {
+            Some((other, first)) if other != ident => cx.error(
+                Diagnostic::new(
+                    Some(location.clone()),
+                    format!("the group `{}` is called `{other}` elsewhere", group_version.group),
+                )
+                .help("give one group the same `ident` in every version")
+                .related(Some((*first).clone()), format!("here it is `{other}`")),
+            ),
+            Some(_) => {}
+            None => {
+                let clash = given.iter().find(|(_, (other, _))| other == ident);
+                if let Some((group, (_, first))) = clash {
+                    cx.error(
+                        Diagnostic::new(
+                            Some(location.clone()),
+                            format!("the groups `{group}` and `{}` are both called `{ident}`", group_version.group),
+                        )
+                        .help("choose another `ident` for one of them")
+                        .related(Some((*first).clone()), "the first one is here"),
+                    );
+                }
+                given.insert(&group_version.group, (ident, location));
+            }
+        }
+    }
+    let all: std::collections::BTreeSet<&str> =
+        resources.iter().map(|(_, group_version)| group_version.group.as_str()).collect();
+    let derived = |group: &str, labels: usize| match group {
+        "" => "core".to_owned(),
+        _ => group.split('.').take(labels).collect::<Vec<_>>().join("_").replace('-', "_"),
+    };
+    let mut idents = BTreeMap::new();
+    for group in &all {
+        if let Some((ident, _)) = given.get(group) {
+            idents.insert((*group).to_owned(), (*ident).to_owned());
+            continue;
+        }
+        let total = group.split('.').count();
+        let taken = |ident: &str, labels: usize| {
+            all.iter().any(|other| {
+                other != group
+                    && match given.get(other) {
+                        Some((other, _)) => *other == ident,
+                        None => derived(other, labels) == ident,
+                    }
+            })
+        };
+        let labels = (1..=total).find(|labels| !taken(&derived(group, *labels), *labels)).unwrap_or(total);
+        let mut ident = derived(group, labels);
+        // A label may start with a digit, an identifier may not.
+        if ident.starts_with(|c: char| c.is_ascii_digit()) {
+            ident.insert(0, '_');
+        }
+        idents.insert((*group).to_owned(), names::escape(&ident));
+    }
+    idents
+}
+
+/// A list whose items are not annotated serves nobody.
+fn orphaned_lists(declarations: &Declarations, cx: &Ctxt<Option<Location>>) {
+    for list in &declarations.lists {
+        let item = list.decl.item.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
+        let known = declarations.resources.iter().any(|(found, _)| {
+            found.krate == list.krate && found.module == list.module && found.decl.ident == item
+        });
+        if !known {
+            cx.error(
+                Diagnostic::new(
+                    Some(list.location.clone()),
+                    format!("the items of `{}` are no annotated type of this module", list.decl.ident),
+                )
+                .help(format!("put `#[derive(GenClient)]` on `{item}`, in the same module")),
+            );
+        }
+    }
+}
+
+struct Lowering<'a> {
+    paths: &'a PublicPaths<'a>,
+    found: &'a Found<ResourceDecl>,
+    cx: &'a Ctxt<Option<Location>>,
+}
+
+impl Lowering<'_> {
+    fn resource(&self, lists: &[Found<ListDecl>]) -> Option<Resource> {
+        let decl = &self.found.decl;
+        let kind = decl.ident.to_string();
+        let type_path = match &decl.attrs.path {
+            Some(path) => Some(written_path(&path.value)),
+            None => self.public_path(&kind, &self.found.location),
+        };
+        let list = lists.iter().find(|list| {
+            list.krate == self.found.krate
+                && list.module == self.found.module
+                && list.decl.ident == format!("{kind}List")
+        });
+        let list_path = match (list, &decl.attrs.path) {
+            (None, _) => Some(None),
+            // The list is expected beside its items.
+            (Some(list), Some(path)) => {
+                let mut path = written_path(&path.value);
+                path.0.pop();
+                path.0.push(list.decl.ident.to_string());
+                Some(Some(path))
+            }
+            (Some(list), None) => {
+                self.public_path(&list.decl.ident.to_string(), &list.location).map(Some)
+            }
+        };
+        let mut methods = Vec::new();
+        for method in &decl.attrs.methods {
+            let input = self.type_of(method.input.as_ref());
+            let result = self.type_of(method.result.as_ref());
+            methods.push(Method {
+                name: method.name.value.clone(),
+                verb: method.verb,
+                subresource: method.subresource.as_ref().map(|name| name.value.clone()),
+                input: input?,
+                result: result?,
+            });
+        }
+        let plural = decl.plural();
+        Some(Resource {
+            accessor: names::escape(&names::snake_plural(&kind, &plural)),
+            module: names::escape(&names::snake(&kind)),
+            docs: decl.docs.clone(),
+            namespaced: !decl.attrs.cluster_scoped,
+            verbs: decl.attrs.verbs.verbs(decl.status_subresource()),
+            methods,
+            type_path: type_path?,
+            list_path: list_path?,
+            crd: !decl.attrs.no_crd,
+            storage: decl.attrs.storage.as_ref().map(|storage| storage.value),
+            annotations: decl
+                .attrs
+                .annotations
+                .iter()
+                .map(|(key, value)| (key.value.clone(), value.value.clone()))
+                .collect(),
+            location: self.found.location.clone(),
+            kind,
+            plural,
+        })
+    }
+
+    /// The path of a type of this module from outside the crate.
+    fn public_path(&self, name: &str, at: &Location) -> Option<TypePath> {
+        let definition = [&self.found.module[..], &[name.to_owned()]].concat();
+        let path = self.paths.path(&definition);
+        if path.is_none() {
+            self.cx.error(
+                Diagnostic::new(Some(at.clone()), format!("`{name}` cannot be reached from other crates"))
+                    .help(
+                        "make it and the modules on the way `pub`, add a `pub use` for it, \
+                         or name its path with `#[genclient(path = \"…\")]`",
+                    ),
+            );
+        }
+        path.map(TypePath)
+    }
+
+    /// The path of a type that a method names: `Some(None)` where it names none.
+    fn type_of(&self, reference: Option<&TypeRef>) -> Option<Option<TypePath>> {
+        let Some(reference) = reference else { return Some(None) };
+        if reference.absolute {
+            return Some(Some(written_path(&reference.path)));
+        }
+        let at = locate(self.found.location.file, reference.span);
+        let written: Vec<String> = written_path(&reference.path).0;
+        let path = match self.paths.resolve(&self.found.module, &written) {
+            Some(Resolved::Local(definition)) => self.paths.path(&definition),
+            Some(Resolved::External(path)) => Some(path),
+            None => None,
+        };
+        if path.is_none() {
+            self.cx.error(
+                Diagnostic::new(
+                    Some(at),
+                    format!("the type `{}` cannot be found or cannot be reached from other crates", reference.path),
+                )
+                .help("make it public, or write its path from outside as a string"),
+            );
+        }
+        path.map(|path| Some(TypePath(path)))
+    }
+}
+
+/// A path that a person wrote, as names.
+fn written_path(text: &str) -> TypePath {
+    TypePath(text.trim_start_matches("::").split("::").map(|name| name.trim().to_owned()).collect())
+}

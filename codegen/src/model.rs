@@ -1,0 +1,140 @@
+//! What is generated from: plain data, the same for every front end.
+//!
+//! `Model > Group > Version > Resource`. Everything is sorted by name, so that the same sources give
+//! the same output whatever their order.
+
+use crate::{
+    source::Location,
+    verb::{Verb, Verbs},
+};
+
+/// All kinds of one client.
+#[derive(Clone, Debug, Default)]
+pub struct Model {
+    /// The groups, by their ident.
+    pub groups: Vec<Group>,
+}
+
+/// An API group.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The group's name, empty for the core group.
+    pub name: String,
+    /// Its name in generated code, in snake case.
+    pub ident: String,
+    /// Its versions.
+    pub versions: Vec<Version>,
+}
+
+/// One version of a group.
+#[derive(Clone, Debug)]
+pub struct Version {
+    /// The version's name.
+    pub name: String,
+    /// Its name in generated code.
+    pub ident: String,
+    /// The kinds.
+    pub resources: Vec<Resource>,
+}
+
+/// One kind.
+#[derive(Clone, Debug)]
+pub struct Resource {
+    /// The kind, and the name of the Rust type.
+    pub kind: String,
+    /// The plural, as in URLs.
+    pub plural: String,
+    /// The plural in snake case: the accessors' name.
+    pub accessor: String,
+    /// The kind in snake case: the modules' name.
+    pub module: String,
+    /// The documentation of the type, a line each.
+    pub docs: Vec<String>,
+    /// Whether objects live in namespaces.
+    pub namespaced: bool,
+    /// The verbs of the client.
+    pub verbs: Verbs,
+    /// The extra methods of the client.
+    pub methods: Vec<Method>,
+    /// The type's public path.
+    pub type_path: TypePath,
+    /// The public path of the list type; `None` where the runtime's generic list serves.
+    pub list_path: Option<TypePath>,
+    /// Whether a CRD is written.
+    pub crd: bool,
+    /// Whether this version is marked as the stored one.
+    pub storage: Option<bool>,
+    /// The annotations of the CRD.
+    pub annotations: Vec<(String, String)>,
+    /// The type's name in its source.
+    pub location: Location,
+}
+
+impl Resource {
+    /// Whether a lister is generated.
+    pub fn has_lister(&self) -> bool {
+        self.verbs.contains(&Verb::Get) && self.verbs.contains(&Verb::List)
+    }
+
+    /// Whether an informer is generated.
+    pub fn has_informer(&self) -> bool {
+        self.verbs.contains(&Verb::List) && self.verbs.contains(&Verb::Watch)
+    }
+}
+
+/// An extra method of a client.
+#[derive(Clone, Debug)]
+pub struct Method {
+    /// The method's name.
+    pub name: String,
+    /// What it does.
+    pub verb: Verb,
+    /// The subresource it acts on.
+    pub subresource: Option<String>,
+    /// The type of its body; `None` for the kind's own.
+    pub input: Option<TypePath>,
+    /// The type of its answer; `None` for the kind's own.
+    pub result: Option<TypePath>,
+}
+
+/// The path of a type, from a crate's name on.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TypePath(pub Vec<String>);
+
+impl TypePath {
+    /// The last name of the path.
+    pub fn name(&self) -> &str {
+        self.0.last().map(String::as_str).unwrap_or_default()
+    }
+
+    /// The path without the last name.
+    pub fn module(&self) -> &[String] {
+        self.0.split_last().map(|(_, module)| module).unwrap_or_default()
+    }
+}
+
+impl Model {
+    /// Every kind with its group and version, in order.
+    pub fn resources(&self) -> impl Iterator<Item = (&Group, &Version, &Resource)> {
+        self.groups.iter().flat_map(|group| {
+            group.versions.iter().flat_map(move |version| {
+                version.resources.iter().map(move |resource| (group, version, resource))
+            })
+        })
+    }
+}
+
+impl Group {
+    /// The group and a version as `apiVersion` has them.
+    pub fn api_version(&self, version: &Version) -> String {
+        match self.name.is_empty() {
+            true => version.name.clone(),
+            false => format!("{}/{}", self.name, version.name),
+        }
+    }
+
+    /// The group's name as a person reads it.
+    pub fn display_name(&self) -> &str {
+        if self.name.is_empty() { "core" } else { &self.name }
+    }
+}

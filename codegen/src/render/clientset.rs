@@ -1,0 +1,64 @@
+//! `clientset/`: one type that leads to the typed clients of every group and version.
+
+use quote::{format_ident, quote};
+
+use super::file::{Files, Uses, doc, ident};
+use crate::{model::Model, names};
+
+pub(super) fn render(model: &Model, files: &mut Files) {
+    let mut uses = Uses::new(["Clientset".to_owned()]);
+    let client = uses.runtime("Client");
+    let result = uses.runtime("Result");
+    let mut accessors = Vec::new();
+    for group in &model.groups {
+        for version in &group.versions {
+            let (group_ident, version_ident) = (ident(&group.ident), ident(&version.ident));
+            let accessor = format_ident!("{}_{}", group.ident, version.ident);
+            let name = format_ident!("{}{}Client", names::camel(&group.ident), names::camel(&version.ident));
+            uses.import(quote!(self::typed::#group_ident::#version_ident::#name));
+            let docs = doc([format!("The clients of `{}`.", group.api_version(version))]);
+            accessors.push(quote! {
+                #docs
+                pub fn #accessor(&self) -> #name {
+                    #name::new(self.client.clone())
+                }
+            });
+        }
+    }
+    files.add(
+        "src/clientset/mod.rs",
+        &["The clientset: typed clients for every group and version.".to_owned()],
+        uses,
+        quote! {
+            pub mod scheme;
+            pub mod typed;
+
+            /// Typed clients for every group and version.
+            ///
+            /// A fake is the same type: `Clientset::new` takes a client over any tower service.
+            #[derive(Clone)]
+            pub struct Clientset {
+                client: #client,
+            }
+
+            impl Clientset {
+                /// A clientset on a connection that is there already.
+                pub fn new(client: #client) -> Self {
+                    Self { client }
+                }
+
+                /// A clientset for the cluster of the environment: the kubeconfig, or the pod's service account.
+                pub async fn try_default() -> #result<Self> {
+                    Ok(Self::new(#client::try_default().await?))
+                }
+
+                #(#accessors)*
+
+                /// The connection, for whatever has no typed client.
+                pub fn client(&self) -> &#client {
+                    &self.client
+                }
+            }
+        },
+    );
+}

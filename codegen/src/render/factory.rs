@@ -1,0 +1,123 @@
+//! `informers/`: the factory that owns one informer for each kind, and access to them by name.
+
+use quote::{format_ident, quote};
+
+use super::{
+    file::{Files, Uses, doc, ident},
+    informer::{group_type, with_informer},
+};
+use crate::model::Model;
+
+pub(super) fn render(model: &Model, files: &mut Files) {
+    let groups: Vec<_> =
+        model.groups.iter().filter(|group| group.versions.iter().any(with_informer)).collect();
+    if groups.is_empty() {
+        return;
+    }
+    let modules = groups.iter().map(|group| ident(&group.ident));
+    files.add(
+        "src/informers/mod.rs",
+        &["The shared informers: the factory, and its informers by group.".to_owned()],
+        Uses::default(),
+        quote! {
+            mod factory;
+            mod generic;
+            #(pub mod #modules;)*
+            pub use factory::SharedInformerFactory;
+        },
+    );
+    render_factory(&groups, files);
+    render_generic(model, files);
+}
+
+fn render_factory(groups: &[&crate::model::Group], files: &mut Files) {
+    let mut uses = Uses::new(["SharedInformerFactory".to_owned()]);
+    uses.import(quote!(crate::clientset::Clientset));
+    uses.import(quote!(std::time::Duration));
+    let (factory, builder) = (uses.runtime("InformerFactory"), uses.runtime("InformerFactoryBuilder"));
+    let error = uses.runtime("CacheSyncError");
+    let accessors = groups.iter().map(|group| {
+        let (accessor, name) = (ident(&group.ident), group_type(group));
+        let docs = doc([format!("The informers of the group `{}`.", group.display_name())]);
+        quote! {
+            #docs
+            pub fn #accessor(&self) -> super::#accessor::#name {
+                super::#accessor::#name::new(self.factory.clone())
+            }
+        }
+    });
+    files.add(
+        "src/informers/factory.rs",
+        &["The factory of shared informers.".to_owned()],
+        uses,
+        quote! {
+            /// Owns one informer for each kind, however often it is asked for.
+            #[derive(Clone)]
+            pub struct SharedInformerFactory {
+                pub(super) factory: #factory,
+            }
+
+            impl SharedInformerFactory {
+                /// Starts a factory's description: resync, namespaces, list options, transforms.
+                pub fn builder(clientset: Clientset) -> #builder<Self> {
+                    #builder::new(clientset.client().clone())
+                }
+
+                #(#accessors)*
+
+                /// Starts every informer that was asked for and does not run yet; may be called many times.
+                pub fn start(&self) {
+                    self.factory.start();
+                }
+
+                /// Stops every informer and waits until the last one has ended.
+                pub async fn shutdown(&self) {
+                    self.factory.shutdown().await;
+                }
+
+                /// Waits until every started informer has the whole state of the server, or says which has not, and why.
+                pub async fn wait_for_cache_sync(&self, deadline: Duration) -> Result<(), #error> {
+                    self.factory.wait_for_cache_sync(deadline).await
+                }
+            }
+
+            impl From<#factory> for SharedInformerFactory {
+                fn from(factory: #factory) -> Self {
+                    Self { factory }
+                }
+            }
+        },
+    );
+}
+
+fn render_generic(model: &Model, files: &mut Files) {
+    let mut uses = Uses::default();
+    uses.import(quote!(super::SharedInformerFactory));
+    let (resource_name, unknown) = (uses.runtime("GroupVersionResource"), uses.runtime("UnknownResource"));
+    let generic = uses.runtime("GenericInformer");
+    let arms = model.resources().filter(|(.., resource)| resource.has_informer()).map(|(group, version, resource)| {
+        let (group_name, version_name, plural) = (&group.name, &version.name, &resource.plural);
+        let (group, version) = (ident(&group.ident), ident(&version.ident));
+        let accessor = format_ident!("{}", resource.accessor);
+        quote! {
+            (#group_name, #version_name, #plural) => Ok(self.#group().#version().#accessor().informer().generic()),
+        }
+    });
+    let arms: Vec<_> = arms.collect();
+    files.add(
+        "src/informers/generic.rs",
+        &["Access to the informers by group, version and resource.".to_owned()],
+        uses,
+        quote! {
+            impl SharedInformerFactory {
+                /// The informer of a resource whose name is known at run time only.
+                pub fn for_resource(&self, resource: &#resource_name) -> Result<#generic, #unknown> {
+                    match (resource.group.as_str(), resource.version.as_str(), resource.resource.as_str()) {
+                        #(#arms)*
+                        _ => Err(#unknown::new(resource)),
+                    }
+                }
+            }
+        },
+    );
+}

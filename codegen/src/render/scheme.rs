@@ -1,0 +1,71 @@
+//! `clientset/scheme.rs`: the known types, and manifests decoded into them.
+
+use quote::{format_ident, quote};
+
+use super::file::{Files, Uses, doc, type_path};
+use crate::{model::Model, names};
+
+pub(super) fn render(model: &Model, files: &mut Files) {
+    let mut uses = Uses::new(["Object".to_owned()]);
+    let (known_object, known_type) = (uses.runtime("KnownObject"), uses.runtime("KnownType"));
+    let (decode_error, value) = (uses.runtime("DecodeError"), uses.runtime("Value"));
+    let scheme = uses.runtime("scheme");
+    let mut variants = Vec::new();
+    let mut known = Vec::new();
+    let mut decoders = Vec::new();
+    let mut encoders = Vec::new();
+    for (group, version, resource) in model.resources() {
+        let api_version = group.api_version(version);
+        let list = resource.list_path.as_ref().map(|path| (format!("{}List", resource.kind), path));
+        let types = std::iter::once((resource.kind.clone(), &resource.type_path)).chain(list);
+        for (kind, path) in types {
+            let variant =
+                format_ident!("{}{}{}", names::camel(&group.ident), names::camel(&version.ident), kind);
+            let object = type_path(path);
+            let docs = doc([format!("`{kind}` of `{api_version}`.")]);
+            variants.push(quote!(#docs #variant(Box<#object>),));
+            known.push(quote!(#known_type::of::<#object>(),));
+            decoders.push(quote!((#api_version, #kind) => #scheme::from_value(value).map(Self::#variant),));
+            encoders.push(quote!(Self::#variant(object) => #scheme::to_value(object),));
+        }
+    }
+    files.add(
+        "src/clientset/scheme.rs",
+        &["The known types: any manifest of theirs decodes into [`Object`].".to_owned()],
+        uses,
+        quote! {
+            /// An object of any known type.
+            #[derive(Clone, Debug)]
+            pub enum Object {
+                #(#variants)*
+            }
+
+            /// Decodes a YAML or JSON manifest of one or more documents.
+            pub fn decode(manifest: &str) -> Result<Vec<Object>, #decode_error> {
+                #scheme::decode(manifest)
+            }
+
+            /// Writes objects as a YAML manifest, a document each.
+            pub fn encode(objects: &[Object]) -> Result<String, #decode_error> {
+                #scheme::encode(objects)
+            }
+
+            impl #known_object for Object {
+                const KNOWN_TYPES: &'static [#known_type] = &[#(#known)*];
+
+                fn from_value(known_type: &#known_type, value: #value) -> Result<Self, #decode_error> {
+                    match (known_type.api_version, known_type.kind) {
+                        #(#decoders)*
+                        _ => Err(#decode_error::unknown::<Self>(known_type.api_version, known_type.kind)),
+                    }
+                }
+
+                fn to_value(&self) -> Result<#value, #decode_error> {
+                    match self {
+                        #(#encoders)*
+                    }
+                }
+            }
+        },
+    );
+}

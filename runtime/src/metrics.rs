@@ -1,0 +1,110 @@
+//! The names of everything that is measured, in one place.
+//!
+//! All of it goes through the [`metrics`] crate's facade. A program installs the recorder of its
+//! choice *before* it builds queues and informers, because each takes its handles when it is built;
+//! without a recorder nothing is measured. [`describe`] gives the recorder the texts of this table.
+//!
+//! | name | kind | labels | meaning |
+//! | --- | --- | --- | --- |
+//! | `genclient_workqueue_depth` | gauge | `queue` | keys that wait for a worker, or for their own current run to end |
+//! | `genclient_workqueue_adds_total` | counter | `queue` | keys that began to wait; one that waits already does not count |
+//! | `genclient_workqueue_queue_duration_seconds` | histogram | `queue` | how long a key waited for a worker |
+//! | `genclient_workqueue_work_duration_seconds` | histogram | `queue` | how long the work on a key took |
+//! | `genclient_workqueue_unfinished_work_seconds` | gauge | `queue` | how long all keys in work have been worked on, together |
+//! | `genclient_workqueue_longest_running_processor_seconds` | gauge | `queue` | how long the key that is longest in work has been worked on |
+//! | `genclient_workqueue_retries_total` | counter | `queue` | keys that were put off by the rate limiter |
+//! | `genclient_workqueue_panics_total` | counter | `queue` | panics that were caught while a key was worked on |
+//! | `genclient_events_sent_total` | counter | `controller` | events that the API server took |
+//! | `genclient_events_dropped_total` | counter | `controller`, `reason` | events that were not sent: `queue_full`, `spam` or `failed` |
+//!
+//! The two gauges of the work in progress are brought up to date every half second.
+
+#[cfg(test)]
+pub(crate) mod test_recorder;
+
+use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
+
+/// Keys that wait for a worker, or for their own current run to end.
+pub const WORKQUEUE_DEPTH: &str = "genclient_workqueue_depth";
+/// Keys that began to wait.
+pub const WORKQUEUE_ADDS: &str = "genclient_workqueue_adds_total";
+/// How long a key waited for a worker.
+pub const WORKQUEUE_QUEUE_DURATION: &str = "genclient_workqueue_queue_duration_seconds";
+/// How long the work on a key took.
+pub const WORKQUEUE_WORK_DURATION: &str = "genclient_workqueue_work_duration_seconds";
+/// How long all keys in work have been worked on, together.
+pub const WORKQUEUE_UNFINISHED: &str = "genclient_workqueue_unfinished_work_seconds";
+/// How long the key that is longest in work has been worked on.
+pub const WORKQUEUE_LONGEST_RUNNING: &str = "genclient_workqueue_longest_running_processor_seconds";
+/// Keys that were put off by the rate limiter.
+pub const WORKQUEUE_RETRIES: &str = "genclient_workqueue_retries_total";
+/// Panics that were caught while a key was worked on.
+pub const WORKQUEUE_PANICS: &str = "genclient_workqueue_panics_total";
+/// Events that the API server took.
+pub const EVENTS_SENT: &str = "genclient_events_sent_total";
+/// Events that were not sent.
+pub const EVENTS_DROPPED: &str = "genclient_events_dropped_total";
+
+enum Kind {
+    Counter,
+    Gauge,
+    Histogram,
+}
+
+const ALL: &[(&str, Kind, Unit, &str)] = &[
+    (WORKQUEUE_DEPTH, Kind::Gauge, Unit::Count, "Keys that wait for a worker"),
+    (WORKQUEUE_ADDS, Kind::Counter, Unit::Count, "Keys that began to wait"),
+    (WORKQUEUE_QUEUE_DURATION, Kind::Histogram, Unit::Seconds, "How long a key waited for a worker"),
+    (WORKQUEUE_WORK_DURATION, Kind::Histogram, Unit::Seconds, "How long the work on a key took"),
+    (WORKQUEUE_UNFINISHED, Kind::Gauge, Unit::Seconds, "How long all keys in work have been worked on"),
+    (WORKQUEUE_LONGEST_RUNNING, Kind::Gauge, Unit::Seconds, "How long the longest key has been worked on"),
+    (WORKQUEUE_RETRIES, Kind::Counter, Unit::Count, "Keys that were put off by the rate limiter"),
+    (WORKQUEUE_PANICS, Kind::Counter, Unit::Count, "Panics that were caught while a key was worked on"),
+    (EVENTS_SENT, Kind::Counter, Unit::Count, "Events that the API server took"),
+    (EVENTS_DROPPED, Kind::Counter, Unit::Count, "Events that were not sent"),
+];
+
+/// Gives the installed recorder the unit and the meaning of every metric.
+pub fn describe() {
+    for (name, kind, unit, help) in ALL {
+        match kind {
+            Kind::Counter => describe_counter!(*name, *unit, *help),
+            Kind::Gauge => describe_gauge!(*name, *unit, *help),
+            Kind::Histogram => describe_histogram!(*name, *unit, *help),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_table_and_the_descriptions_name_the_same_metrics() {
+        let kind = |kind: &Kind| match kind {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+            Kind::Histogram => "histogram",
+        };
+        let described: BTreeSet<_> =
+            ALL.iter().map(|(name, of, ..)| format!("| `{name}` | {}", kind(of))).collect();
+        let documented: BTreeSet<_> = include_str!("metrics.rs")
+            .lines()
+            .filter_map(|line| line.strip_prefix("//! ").filter(|row| row.starts_with("| `")))
+            .map(|row| row.split(" | ").take(2).collect::<Vec<_>>().join(" | "))
+            .collect();
+        assert_eq!(described, documented);
+        assert_eq!(described.len(), ALL.len(), "no metric is described twice");
+    }
+
+    #[test]
+    fn names_follow_prometheus() {
+        for (name, kind, unit, _) in ALL {
+            assert!(name.starts_with("genclient_"), "{name}");
+            assert_eq!(name.ends_with("_total"), matches!(kind, Kind::Counter), "{name}");
+            assert_eq!(name.ends_with("_seconds"), matches!(unit, Unit::Seconds), "{name}");
+        }
+    }
+}

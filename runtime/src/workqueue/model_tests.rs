@@ -1,0 +1,351 @@
+//! The queue against a model that is too simple to be wrong, and under real concurrency.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
+    },
+};
+
+use futures::FutureExt;
+use proptest::{collection::vec, prelude::*, sample::select};
+use tokio::time::advance;
+
+use super::*;
+
+/// Few keys, so that they meet.
+const KEYS: u8 = 6;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Add(u8, Priority),
+    AddAfter(u8, u64),
+    Cancel(u8),
+    Next,
+    /// Ends the work on the nth held item.
+    Done(usize),
+    RequeueAfter(usize, u64),
+    Retry(usize),
+    Drop(usize),
+    Advance(u64),
+    Shutdown,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let key = || 0..KEYS;
+    let priority = select(vec![Priority::LOW, Priority::NORMAL, Priority::HIGH]);
+    let held = || 0..4_usize;
+    prop_oneof![
+        8 => (key(), priority).prop_map(|(key, priority)| Step::Add(key, priority)),
+        4 => (key(), 0..40_u64).prop_map(|(key, ms)| Step::AddAfter(key, ms)),
+        2 => key().prop_map(Step::Cancel),
+        12 => Just(Step::Next),
+        5 => held().prop_map(Step::Done),
+        2 => (held(), 1..40_u64).prop_map(|(held, ms)| Step::RequeueAfter(held, ms)),
+        2 => held().prop_map(Step::Retry),
+        1 => held().prop_map(Step::Drop),
+        6 => (1..30_u64).prop_map(Step::Advance),
+        1 => Just(Step::Shutdown),
+    ]
+}
+
+/// What the queue must do, in lists that are searched from end to end.
+#[derive(Default)]
+struct Model {
+    /// Key, priority and the number of its entry, in the order of the numbers.
+    waiting: Vec<(u8, Priority, u64)>,
+    /// Key, its priority, and the priority of a rerun.
+    running: Vec<(u8, Priority, Option<Priority>)>,
+    /// When it ends in ms, the number of its setting, key, priority.
+    delays: Vec<(u64, u64, u8, Priority)>,
+    failures: BTreeMap<u8, u32>,
+    now: u64,
+    count: u64,
+    overtakes: u32,
+    closed: bool,
+}
+
+impl Model {
+    fn number(&mut self) -> u64 {
+        self.count += 1;
+        self.count
+    }
+
+    fn enqueue(&mut self, key: u8, priority: Priority) -> Added<u8> {
+        self.delays.retain(|delay| delay.2 != key);
+        if let Some((.., again)) = self.running.iter_mut().find(|held| held.0 == key) {
+            let added = if again.is_none() { Added::Rerun } else { Added::Merged };
+            *again = (*again).max(Some(priority));
+            return added;
+        }
+        let number = self.number();
+        match self.waiting.iter().position(|waiting| waiting.0 == key) {
+            Some(at) if self.waiting[at].1 >= priority => Added::Merged,
+            Some(at) => {
+                self.waiting.remove(at);
+                self.waiting.push((key, priority, number));
+                Added::Merged
+            }
+            None => {
+                self.waiting.push((key, priority, number));
+                Added::Queued
+            }
+        }
+    }
+
+    fn delay(&mut self, key: u8, priority: Priority, after: u64) -> Added<u8> {
+        let (at, number) = (self.now + after, self.number());
+        match self.delays.iter().position(|delay| delay.2 == key) {
+            Some(index) => {
+                let delay = &mut self.delays[index];
+                delay.3 = delay.3.max(priority);
+                if at < delay.0 {
+                    (delay.0, delay.1) = (at, number);
+                }
+                Added::Merged
+            }
+            None => {
+                self.delays.push((at, number, key, priority));
+                Added::Delayed
+            }
+        }
+    }
+
+    fn promote(&mut self) {
+        self.delays.sort();
+        while let Some(&(at, _, key, priority)) = self.delays.first()
+            && at <= self.now
+        {
+            self.enqueue(key, priority);
+        }
+    }
+
+    fn next(&mut self) -> Option<(u8, Priority)> {
+        self.promote();
+        let oldest = self.waiting.iter().min_by_key(|waiting| waiting.2)?.2;
+        let top = self.waiting.iter().map(|waiting| waiting.1).max()?;
+        let first = self.waiting.iter().filter(|waiting| waiting.1 == top).min_by_key(|w| w.2)?.2;
+        let chosen = if first != oldest && self.overtakes < 7 {
+            self.overtakes += 1;
+            first
+        } else {
+            self.overtakes = 0;
+            oldest
+        };
+        let at = self.waiting.iter().position(|waiting| waiting.2 == chosen)?;
+        let (key, priority, _) = self.waiting.remove(at);
+        self.running.push((key, priority, None));
+        Some((key, priority))
+    }
+
+    fn finish(&mut self, held: usize, after: Option<u64>) {
+        let (key, priority, again) = self.running.remove(held);
+        match (again, after) {
+            (Some(again), _) => self.enqueue_rerun(key, again),
+            (None, Some(after)) => _ = self.delay(key, priority, after),
+            (None, None) => {}
+        }
+    }
+
+    /// A rerun leaves a delay that was asked for beside it.
+    fn enqueue_rerun(&mut self, key: u8, priority: Priority) {
+        let number = self.number();
+        self.waiting.push((key, priority, number));
+    }
+
+    fn retry_delay(&mut self, key: u8) -> u64 {
+        let failures = self.failures.entry(key).or_default();
+        *failures += 1;
+        5 << (*failures - 1).min(10)
+    }
+}
+
+async fn follows_the_model(steps: Vec<Step>) -> Result<(), TestCaseError> {
+    let limiter = ExponentialBackoff::new(Duration::from_millis(5), Duration::from_millis(5 << 10));
+    let queue = WorkQueue::builder("model").rate_limiter(limiter).build();
+    let mut model = Model::default();
+    let mut held: Vec<Item<u8>> = Vec::new();
+    for step in steps {
+        match step {
+            Step::Add(key, priority) => {
+                let expected = if model.closed { Added::Refused(key) } else { model.enqueue(key, priority) };
+                prop_assert_eq!(queue.add_with_priority(key, priority), expected);
+            }
+            Step::AddAfter(key, ms) => {
+                let expected = match ms {
+                    _ if model.closed => Added::Refused(key),
+                    0 => model.enqueue(key, Priority::NORMAL),
+                    ms => model.delay(key, Priority::NORMAL, ms),
+                };
+                prop_assert_eq!(queue.add_after(key, Duration::from_millis(ms)), expected);
+            }
+            Step::Cancel(key) => {
+                let before = model.delays.len();
+                model.delays.retain(|delay| delay.2 != key);
+                prop_assert_eq!(queue.cancel_delay(&key), model.delays.len() < before);
+            }
+            Step::Next => {
+                let expected = if model.closed { None } else { model.next() };
+                let item = tokio::task::coop::unconstrained(queue.next()).now_or_never().flatten();
+                prop_assert_eq!(item.as_ref().map(|item| (*item.key(), item.priority())), expected);
+                held.extend(item);
+            }
+            Step::Done(n) if n < held.len() => {
+                model.failures.remove(held[n].key());
+                held.remove(n).done();
+                model.finish(n, None);
+            }
+            Step::RequeueAfter(n, ms) if n < held.len() => {
+                model.failures.remove(held[n].key());
+                held.remove(n).requeue_after(Duration::from_millis(ms));
+                model.finish(n, Some(ms));
+            }
+            Step::Retry(n) | Step::Drop(n) if n < held.len() => {
+                let delay = model.retry_delay(*held[n].key());
+                match step {
+                    Step::Retry(_) => held.remove(n).retry(),
+                    _ => drop(held.remove(n)),
+                }
+                model.finish(n, Some(delay));
+            }
+            Step::Advance(ms) => {
+                // One by one, because the alarm task makes keys ready when their time comes.
+                for _ in 0..ms {
+                    model.now += 1;
+                    advance(Duration::from_millis(1)).await;
+                    tokio::task::yield_now().await;
+                    if !model.closed && queue.inner.locked.lock().alarm.is_some() {
+                        model.promote();
+                    }
+                }
+            }
+            Step::Shutdown => {
+                model.closed = true;
+                let report = queue.shutdown_now();
+                let mut expected =
+                    Shutdown { unfinished: Vec::new(), queued: Vec::new(), delayed: Vec::new() };
+                let running = std::mem::take(&mut model.running);
+                model.delays.sort();
+                let delays = std::mem::take(&mut model.delays);
+                let waiting: Vec<_> = model.waiting.iter().map(|waiting| waiting.0).collect();
+                while let Some((key, _)) = model.next() {
+                    expected.queued.push(key);
+                }
+                expected.delayed =
+                    delays.into_iter().map(|d| d.2).filter(|key| !waiting.contains(key)).collect();
+                model.running = running.into_iter().map(|(key, priority, _)| (key, priority, None)).collect();
+                expected.unfinished = model.running.iter().map(|held| held.0).collect();
+                expected.unfinished.sort_unstable();
+                let mut report = report;
+                report.unfinished.sort_unstable();
+                prop_assert_eq!(report, expected);
+            }
+            Step::Done(_) | Step::RequeueAfter(..) | Step::Retry(_) | Step::Drop(_) => {}
+        }
+        prop_assert_eq!(queue.len(), model.waiting.len());
+        for key in 0..KEYS {
+            let failures = model.failures.get(&key).copied().unwrap_or(0);
+            prop_assert_eq!(queue.num_requeues(&key), failures);
+        }
+        let locked = queue.inner.locked.lock();
+        prop_assert_eq!(locked.state.running(), model.running.len());
+    }
+    // What is over leaves nothing behind.
+    held.into_iter().for_each(Item::done);
+    queue.shutdown_now();
+    prop_assert_eq!(queue.inner.locked.lock().state.slots(), 0);
+    Ok(())
+}
+
+proptest! {
+    /// `PROPTEST_CASES` sets how many sequences are tried.
+    #[test]
+    fn every_sequence_of_calls_does_what_the_model_does(steps in vec(step(), 1..120)) {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        runtime.block_on(follows_the_model(steps))?;
+    }
+}
+
+/// Writers change numbers and add their keys; workers read them. If no key is lost, the workers end
+/// on the newest number of each, whatever the interleaving; if none is worked on twice at once, no
+/// two of them are ever inside the same key.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn fifty_workers_lose_no_key_and_never_share_one() {
+    const NUMBERS: usize = 200;
+    const CHANGES: u64 = 50_000;
+    struct Cell {
+        newest: AtomicU64,
+        seen: AtomicU64,
+        held: AtomicBool,
+    }
+    let cells: Arc<Vec<Cell>> = Arc::new(
+        (0..NUMBERS)
+            .map(|_| Cell {
+                newest: AtomicU64::new(0),
+                seen: AtomicU64::new(0),
+                held: AtomicBool::new(false),
+            })
+            .collect(),
+    );
+    let limiter = ExponentialBackoff::new(Duration::from_micros(10), Duration::from_millis(1));
+    let queue = WorkQueue::builder("concurrent").rate_limiter(limiter).build();
+    let running = tokio::spawn({
+        let (queue, cells) = (queue.clone(), cells.clone());
+        async move {
+            let reconcile = move |key: usize| {
+                let cells = cells.clone();
+                async move {
+                    let cell = &cells[key];
+                    assert!(!cell.held.swap(true, SeqCst), "two workers hold {key}");
+                    let newest = cell.newest.load(SeqCst);
+                    tokio::task::yield_now().await;
+                    cell.held.store(false, SeqCst);
+                    if newest % 17 == 3 && cell.seen.load(SeqCst) + 1 < newest {
+                        cell.seen.store(newest - 1, SeqCst);
+                        return Err("try again");
+                    }
+                    cell.seen.store(newest, SeqCst);
+                    Ok(if newest % 5 == 0 {
+                        Action::requeue(Duration::from_millis(1))
+                    } else {
+                        Action::await_change()
+                    })
+                }
+            };
+            queue.run(50, reconcile).await;
+        }
+    });
+    let writers: Vec<_> = (0..4_u64)
+        .map(|writer| {
+            let (queue, cells) = (queue.clone(), cells.clone());
+            tokio::spawn(async move {
+                for change in 0..CHANGES {
+                    let key = (change.wrapping_mul(writer * 2 + 7) % NUMBERS as u64) as usize;
+                    cells[key].newest.fetch_add(1, SeqCst);
+                    match change % 50 {
+                        0 => queue.add_with_priority(key, Priority::HIGH),
+                        1 => queue.add_with_priority(key, Priority::LOW),
+                        _ => queue.add(key),
+                    };
+                    if change % 64 == 0 {
+                        tokio::task::yield_now().await;
+                    }
+                }
+            })
+        })
+        .collect();
+    for writer in writers {
+        writer.await.unwrap();
+    }
+    let settled = || cells.iter().all(|cell| cell.newest.load(SeqCst) == cell.seen.load(SeqCst));
+    let begun = std::time::Instant::now();
+    while !settled() {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(30), "some key was lost");
+        tokio::task::yield_now().await;
+    }
+    let report = queue.shutdown(Duration::from_secs(10)).await;
+    assert!(report.unfinished.is_empty());
+    running.await.unwrap();
+}
