@@ -37,6 +37,14 @@ pub enum Delta<K> {
     Delete(Arc<K>),
     /// An added or modified object that could not be decoded: it keeps its last good state.
     Invalid(InvalidObject),
+    /// An object was deleted whose last state could not be decoded: only that it is gone is known.
+    DeleteInvalid(InvalidObject),
+    /// The server's history was set back, as by a restore from a backup: the versions told before
+    /// mean nothing to what follows. A `Replace` of the scope comes next.
+    Reset {
+        /// The part of the kind whose history was set back.
+        scope: Scope,
+    },
     /// Nothing changed up to this resource version.
     Bookmark {
         /// The part of the kind that the bookmark speaks of.

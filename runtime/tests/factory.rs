@@ -11,10 +11,11 @@ use std::{
 };
 
 use genclient_runtime::{
-    CacheSyncError, Event, FactoryError, InformerFactory, InformerFactoryBuilder, ObjectKey, Selector,
+    CacheObject, CacheSyncError, Event, FactoryError, InformerFactory, InformerFactoryBuilder, ObjectKey,
+    Selector, Watched,
 };
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, Secret};
-use kube::core::{GroupVersionResource, PartialObjectMeta};
+use kube::core::{ApiResource, GroupVersionResource, PartialObjectMeta};
 use support::*;
 
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -306,6 +307,63 @@ async fn an_informer_is_found_by_its_resource() {
     assert!(generic.downcast::<ConfigMap>().is_some());
     assert!(generic.downcast::<Secret>().is_none());
     assert!(factory.for_resource(&GroupVersionResource::gvr("", "v1", "secrets")).is_none());
+}
+
+/// As much of a ConfigMap as one reader needs.
+#[derive(serde::Deserialize)]
+struct Slim {
+    metadata: SlimMeta,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SlimMeta {
+    name: String,
+    namespace: String,
+    resource_version: String,
+}
+
+impl CacheObject for Slim {
+    fn name(&self) -> &str {
+        &self.metadata.name
+    }
+
+    fn namespace(&self) -> Option<&str> {
+        Some(&self.metadata.namespace)
+    }
+
+    fn uid(&self) -> &str {
+        ""
+    }
+
+    fn resource_version(&self) -> &str {
+        &self.metadata.resource_version
+    }
+
+    fn label(&self, _: &str) -> Option<&str> {
+        None
+    }
+}
+
+impl Watched for Slim {
+    fn api_resource() -> ApiResource {
+        ApiResource::erase::<ConfigMap>(&())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slim_type_of_ones_own_is_cached_like_any_other() {
+    let (factory, log) = factory_over(script([
+        Answer::json(list(10, [config_map("a", 5), config_map("b", 6)])),
+        Answer::watch([modified(config_map("a", 11)), deleted(config_map("b", 12))]),
+    ]));
+    let slim = factory.informer::<Slim>();
+    factory.start();
+    factory.wait_for_cache_sync(DEADLINE).await.expect("it syncs");
+    slim.caught_up_to_version("12", DEADLINE).await.expect("it catches up");
+    assert_eq!(log.all()[0].path, "/api/v1/configmaps");
+    assert_eq!(slim.store().keys(), [ObjectKey::namespaced("default", "a")]);
+    assert_eq!(slim.lister().namespace("default").get("a").expect("it is there").resource_version(), "11");
 }
 
 /// What generated code puts around the factory.

@@ -135,8 +135,12 @@ impl Server {
         let mut stored = self.objects.remove(&number)?;
         self.version += 1;
         stored.version = self.version;
-        // A reflector answers the deletion of what does not decode with a new list.
-        self.tell(if stored.decodes { Delta::Delete(good(number, &stored)) } else { self.list() }).await;
+        self.tell(if stored.decodes {
+            Delta::Delete(good(number, &stored))
+        } else {
+            Delta::DeleteInvalid(bad(number, &stored))
+        })
+        .await;
         Some(stored)
     }
 

@@ -162,6 +162,25 @@ async fn a_relist_never_goes_back_in_time() {
 }
 
 #[tokio::test]
+async fn a_server_that_was_set_back_is_believed_once_it_is_said_so() {
+    let (informer, feed) = running();
+    let recorder = Recorder::default();
+    informer.add_event_handler(recorder.handler());
+    feed.send([list(100, vec![item("a", 1, 90), item("after-the-backup", 1, 95)])]).await;
+    reached(&informer, 100).await;
+    quiet().await;
+    feed.send([Delta::Reset { scope: Scope::All }, list(50, vec![item("a", 1, 40)])]).await;
+    eventually("the version has gone back", || informer.resource_version().as_deref() == Some("50")).await;
+    quiet().await;
+    let mut told = recorder.texts()[2..].to_vec();
+    told.sort();
+    assert_eq!(told, ["-after-the-backup95 Unknown", "~a90>a40 Relist"]);
+    feed.send([list(45, vec![item("a", 1, 39)]), bookmark(51)]).await;
+    reached(&informer, 51).await;
+    assert_eq!(informer.store().get(&key("a")).expect("a is there").version, "40", "it was said once");
+}
+
+#[tokio::test]
 async fn an_older_state_or_deletion_from_the_watch_is_dropped() {
     let (informer, feed) = running();
     feed.send([list(10, vec![item("a", 2, 10)])]).await;
@@ -229,7 +248,7 @@ async fn an_object_that_does_not_decode_keeps_its_last_good_state() {
     reached(&informer, 5).await;
     assert_eq!(informer.store().get(&key("a")).expect("its last good state").version, "1");
     assert_eq!(informer.invalid().len(), 2);
-    feed.send([Delta::Upsert(item("a", 1, 6)), list(7, vec![item("a", 1, 6), item("b", 1, 2)])]).await;
+    feed.send([Delta::Upsert(item("a", 1, 6)), Delta::DeleteInvalid(invalid("never", "n", 7))]).await;
     reached(&informer, 7).await;
     quiet().await;
     assert_eq!(informer.invalid(), []);
@@ -256,7 +275,7 @@ async fn the_deletion_of_an_object_that_does_not_decode_is_told_with_the_last_go
     informer.add_event_handler(recorder.handler());
     feed.send([list(1, vec![item("a", 1, 1)]), Delta::Invalid(invalid("a", "a-1", 2))]).await;
     quiet().await;
-    feed.send([list(3, vec![])]).await;
+    feed.send([Delta::DeleteInvalid(invalid("a", "a-1", 3))]).await;
     recorder.has(&["+a1 initial", "-a1 Unknown"]).await;
     assert_eq!(informer.invalid(), []);
     assert!(informer.store().is_empty());

@@ -15,6 +15,7 @@ async fn the_version_of_the_store_follows_lists_updates_deletes_invalid_objects_
         (Delta::Upsert(item("a", 1, 11)), 11),
         (Delta::Delete(item("a", 1, 12)), 12),
         (Delta::Invalid(invalid("b", "b-1", 13)), 13),
+        (Delta::DeleteInvalid(invalid("b", "b-1", 14)), 14),
         (bookmark(100), 100),
         (list(101, vec![]), 101),
     ] {
