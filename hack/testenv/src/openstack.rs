@@ -74,8 +74,6 @@ impl WsgiServer {
 
     pub(crate) async fn restart(&self) -> Result<(), Error> {
         if self.pid().is_some() {
-            // A paused server cannot hear that it should end.
-            self.service.signal(Signal::Cont)?;
             self.service.stop().await?;
         }
         self.start().await

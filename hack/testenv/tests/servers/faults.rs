@@ -56,6 +56,10 @@ async fn a_paused_api_server_answers_nothing_until_it_goes_on() {
     assert!(tokio::time::timeout(Duration::from_millis(500), &mut list).await.is_err());
     env.apiserver().resume().unwrap();
     list.await.unwrap();
+
+    env.apiserver().pause().unwrap();
+    env.apiserver().restart().await.unwrap();
+    maps.list(&all).await.unwrap();
 }
 
 /// Watches from an old version and returns the code of the error that the server answers with.
