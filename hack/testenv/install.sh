@@ -131,6 +131,9 @@ install() {
     echo "$name $target"
 }
 
+# A shell with a trap waits for the part that is running, so that the folder is clean when the script ends.
+trap 'exit 130' INT TERM HUP
+
 print_only=false
 names=()
 for argument in "$@"; do

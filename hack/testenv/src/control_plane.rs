@@ -294,3 +294,27 @@ fn controller_manager(
     ];
     program
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, TcpListener};
+
+    use super::*;
+    use crate::{Server, ensure_installed, folder::Folder, require_servers};
+
+    #[tokio::test]
+    async fn a_port_that_was_taken_meanwhile_is_told_from_other_failures() {
+        require_servers!();
+        let assets = ensure_installed(Server::Kubernetes).unwrap();
+        let choose: [fn(&Ports) -> u16; 3] =
+            [|ports| ports.etcd, |ports| ports.peer, |ports| ports.apiserver];
+        for taken in choose {
+            let ports = Ports::choose().unwrap();
+            let _listener = TcpListener::bind((Ipv4Addr::LOCALHOST, taken(&ports))).unwrap();
+            let folder = Folder::create("test").unwrap();
+            let error =
+                ControlPlane::start(&assets, folder.path(), ports, &Options::default()).await.unwrap_err();
+            assert!(error.is_port_conflict(), "{error}");
+        }
+    }
+}

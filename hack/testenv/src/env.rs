@@ -41,12 +41,19 @@ pub struct TestEnv {
 pub struct Builder {
     options: Options,
     own_servers: bool,
+    kubeconfig: Option<PathBuf>,
 }
 
 impl Builder {
     /// Starts servers even if `GENCLIENT_TEST_KUBECONFIG` names a cluster: for tests that inject faults.
     pub fn own_servers(mut self) -> Self {
         self.own_servers = true;
+        self
+    }
+
+    /// Uses the cluster of a kubeconfig, in place of servers and of the variable.
+    pub fn kubeconfig(mut self, path: impl Into<PathBuf>) -> Self {
+        self.kubeconfig = Some(path.into());
         self
     }
 
@@ -71,9 +78,8 @@ impl Builder {
 
     /// Starts the environment and waits until it is ready.
     pub async fn start(self) -> Result<TestEnv, Error> {
-        if !self.own_servers
-            && let Some(path) = variable("GENCLIENT_TEST_KUBECONFIG")
-        {
+        let named = || variable("GENCLIENT_TEST_KUBECONFIG").filter(|_| !self.own_servers);
+        if let Some(path) = self.kubeconfig.clone().or_else(named) {
             return TestEnv::external(path).await;
         }
         let assets = install::installed(Server::Kubernetes).await?;

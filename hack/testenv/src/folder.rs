@@ -17,8 +17,7 @@ use crate::Error;
 /// A temporary folder and the process that removes it if this one cannot.
 #[derive(Debug)]
 pub(crate) struct Folder {
-    /// An `Option` only because keeping a `TempDir` consumes it.
-    folder: Option<TempDir>,
+    folder: TempDir,
     sweeper: Child,
     keep: bool,
 }
@@ -42,12 +41,12 @@ impl Folder {
             .process_group(0)
             .spawn()
             .map_err(Error::io(doing))?;
-        Ok(Self { folder: Some(folder), sweeper, keep })
+        Ok(Self { folder, sweeper, keep })
     }
 
     /// Where the folder is.
     pub(crate) fn path(&self) -> &Path {
-        self.folder.as_ref().map_or(Path::new("/nonexistent"), TempDir::path)
+        self.folder.path()
     }
 
     /// Leaves the folder where it is for somebody to read the logs.
@@ -63,11 +62,10 @@ impl Drop for Folder {
             let _ = stdin.write_all(b"leave it\n");
         }
         let _ = self.sweeper.wait();
-        if let Some(folder) = self.folder.take()
-            && (self.keep || std::thread::panicking())
-        {
+        if self.keep || std::thread::panicking() {
+            self.folder.disable_cleanup(true);
             // Written without a macro, so that the test harness does not hold it back.
-            let _ = writeln!(std::io::stderr(), "testenv: the logs are in {}", folder.keep().display());
+            let _ = writeln!(std::io::stderr(), "testenv: the logs are in {}", self.path().display());
         }
     }
 }

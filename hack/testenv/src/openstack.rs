@@ -74,8 +74,6 @@ impl WsgiServer {
 
     pub(crate) async fn restart(&self) -> Result<(), Error> {
         if self.pid().is_some() {
-            // A paused server cannot hear that it should end.
-            self.service.signal(Signal::Cont)?;
             self.service.stop().await?;
         }
         self.start().await
@@ -122,4 +120,36 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), Error> {
 /// Writes a configuration file.
 pub(crate) fn write(path: &Path, content: &str) -> Result<(), Error> {
     fs::write(path, content).map_err(Error::io(format!("writing {}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, TcpListener};
+
+    use super::*;
+    use crate::{Server, ensure_installed, folder::Folder, ports::free_port, require_servers};
+
+    async fn start_error(port: u16, application: &str) -> Error {
+        let installed = ensure_installed(Server::Neutron).unwrap();
+        let folder = Folder::create("test").unwrap();
+        let server = WsgiServer::new("neutron", &installed, folder.path(), port, application, Vec::new());
+        server.start().await.unwrap_err()
+    }
+
+    #[tokio::test]
+    async fn a_port_that_was_taken_meanwhile_is_told_from_other_failures() {
+        require_servers!(Neutron);
+        let port = free_port().unwrap();
+        let _listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap();
+        let error = start_error(port, "json:loads").await;
+        assert!(error.is_port_conflict(), "{error}");
+    }
+
+    #[tokio::test]
+    async fn an_application_that_does_not_load_ends_the_server() {
+        require_servers!(Neutron);
+        let error = start_error(free_port().unwrap(), "no_such_module:application").await;
+        assert!(!error.is_port_conflict());
+        assert!(error.to_string().contains("No module named 'no_such_module'"), "{error}");
+    }
 }

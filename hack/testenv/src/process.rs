@@ -201,3 +201,85 @@ fn tail(log: &Path) -> io::Result<String> {
     file.read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A shell that runs the script, in a folder that must be kept as long as the process.
+    fn shell(script: &str) -> (tempfile::TempDir, Program) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut program = Program::new("server", PathBuf::from("/bin/sh"), folder.path());
+        program.args = vec!["-c".into(), script.into()];
+        (folder, program)
+    }
+
+    fn is_alive(pid: u32) -> bool {
+        Command::new("/bin/kill")
+            .args(["-0", &pid.to_string()])
+            .stderr(Stdio::null())
+            .status()
+            .unwrap()
+            .success()
+    }
+
+    #[tokio::test]
+    async fn a_server_is_gone_when_the_drop_of_its_process_returns() {
+        let (_folder, program) = shell("exec sleep 1000");
+        let process = Process::spawn(&program).unwrap();
+        let pid = process.pid();
+        assert!(is_alive(pid));
+        drop(process);
+        assert!(!is_alive(pid));
+    }
+
+    #[tokio::test]
+    async fn a_paused_server_is_gone_when_the_drop_of_its_process_returns() {
+        let (_folder, program) = shell("exec sleep 1000");
+        let mut process = Process::spawn(&program).unwrap();
+        let pid = process.pid();
+        process.signal(Signal::Stop).unwrap();
+        drop(process);
+        assert!(!is_alive(pid));
+    }
+
+    #[tokio::test]
+    async fn a_server_that_ends_before_it_is_ready_is_an_error_with_the_end_of_its_log() {
+        let (folder, program) = shell("echo started; echo no such luck >&2; exit 7");
+        let process = Process::spawn(&program).unwrap();
+        let ready = || async { Err(String::from("not yet")) };
+        let error = process.wait_ready(Duration::from_secs(60), ready).await.unwrap_err();
+        let Error::Start { server, reason, log, tail } = error else { panic!("{error}") };
+        assert_eq!((server, reason.as_str()), ("server", "it ended with status 7"));
+        assert_eq!((log, tail.as_str()), (folder.path().join("server.log"), "started\nno such luck\n"));
+    }
+
+    #[tokio::test]
+    async fn a_server_that_is_never_ready_is_an_error_with_the_last_reason() {
+        let (_folder, program) = shell("exec sleep 1000");
+        let process = Process::spawn(&program).unwrap();
+        let ready = || async { Err(String::from("still loading")) };
+        let error = process.wait_ready(Duration::from_millis(120), ready).await.unwrap_err();
+        assert!(error.to_string().contains("it was not ready after 120ms: still loading"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_program_that_does_not_exist_is_an_error_that_names_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = Program::new("server", PathBuf::from("/nonexistent/server"), folder.path());
+        let process = Process::spawn(&program).unwrap();
+        let ready = || async { Err(String::new()) };
+        let error = process.wait_ready(Duration::from_secs(60), ready).await.unwrap_err();
+        assert!(error.to_string().contains("/nonexistent/server"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_server_that_has_ended_cannot_be_signalled() {
+        let (_folder, program) = shell("exec sleep 1000");
+        let mut process = Process::spawn(&program).unwrap();
+        process.signal(Signal::Term).unwrap();
+        assert_eq!(process.exited().await, 143);
+        assert!(process.has_exited());
+        assert!(matches!(process.signal(Signal::Cont), Err(Error::NotRunning { server: "server" })));
+    }
+}

@@ -68,6 +68,8 @@ impl Service {
             let mut process = self.process.lock();
             let process = process.as_mut().ok_or(Error::NotRunning { server: self.program.name })?;
             process.signal(signal)?;
+            // A paused server hears nothing but SIGKILL until it goes on. One that is gone already is what is wanted.
+            let _ = process.signal(Signal::Cont);
             process.exited()
         };
         // A server that did not end in time is killed by the drop that follows.

@@ -3,7 +3,7 @@
 #   sh -c "$(cat sweep.sh)" sweep FOLDER
 #
 # A line on standard input means that the owner takes care of the folder itself.
-read -r word && exit
+read -r _ && exit
 attempt=0
 while [ "$attempt" -lt 50 ] && ! rm -rf -- "$1"; do
     attempt=$((attempt + 1))

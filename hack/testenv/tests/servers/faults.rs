@@ -56,6 +56,10 @@ async fn a_paused_api_server_answers_nothing_until_it_goes_on() {
     assert!(tokio::time::timeout(Duration::from_millis(500), &mut list).await.is_err());
     env.apiserver().resume().unwrap();
     list.await.unwrap();
+
+    env.apiserver().pause().unwrap();
+    env.apiserver().restart().await.unwrap();
+    maps.list(&all).await.unwrap();
 }
 
 /// Watches from an old version and returns the code of the error that the server answers with.
@@ -118,6 +122,37 @@ async fn two_environments_side_by_side_do_not_know_of_each_other() {
 
     drop(first);
     maps(&second).list(&ListParams::default()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_cluster_of_somebody_else_can_be_used_but_not_be_harmed() {
+    require_servers!();
+    let own = own().await;
+    let env = TestEnv::builder().kubeconfig(own.kubeconfig()).start().await.unwrap();
+    create(&maps(&env), json!({"metadata": {"name": "visible"}})).await;
+    assert!(maps(&own).get_opt("visible").await.unwrap().is_some());
+    let limited = Api::<ConfigMap>::namespaced(env.limited_client().unwrap(), "default");
+    let error = limited.get("visible").await.unwrap_err();
+    assert!(matches!(&error, kube::Error::Api(status) if status.code == 403), "{error}");
+    assert_eq!(
+        env.kubectl(&["get", "configmap", "visible", "-o", "name"]).await.unwrap(),
+        "configmap/visible\n"
+    );
+
+    let answers = [
+        env.apiserver().kill9().await,
+        env.apiserver().stop().await,
+        env.apiserver().start().await,
+        env.apiserver().restart().await,
+        env.apiserver().pause(),
+        env.apiserver().resume(),
+        env.compact_etcd().await.map(drop),
+    ];
+    for answer in answers {
+        assert!(matches!(answer, Err(Error::NotSupported { .. })), "{answer:?}");
+    }
+    drop(env);
+    maps(&own).list(&ListParams::default()).await.unwrap();
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ mod faults;
 mod kubernetes;
 mod leftovers;
 mod openstack;
+mod skipping;
 
 use std::time::Duration;
 
