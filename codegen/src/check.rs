@@ -35,8 +35,16 @@ fn first_of(group: &Group) -> Option<Location> {
 /// The names that the clientset and the factory give to groups.
 fn groups(model: &Model, cx: &Cx) {
     const RESERVED: &[&str] = &[
-        "builder", "start", "shutdown", "wait_for_cache_sync", "for_resource", "factory", "generic", "new",
-        "client", "try_default",
+        "builder",
+        "start",
+        "shutdown",
+        "wait_for_cache_sync",
+        "for_resource",
+        "factory",
+        "generic",
+        "new",
+        "client",
+        "try_default",
     ];
     let mut accessors: BTreeMap<String, &Group> = BTreeMap::new();
     for group in &model.groups {
@@ -44,7 +52,11 @@ fn groups(model: &Model, cx: &Cx) {
             cx.error(
                 Diagnostic::new(
                     first_of(group),
-                    format!("the group `{}` would be called `{}`, which generated code uses itself", group.display_name(), group.ident),
+                    format!(
+                        "the group `{}` would be called `{}`, which generated code uses itself",
+                        group.display_name(),
+                        group.ident
+                    ),
                 )
                 .help("choose another name: `group_version!(\"…\", ident = \"…\")`"),
             );
@@ -75,9 +87,12 @@ fn kinds(group: &Group, version: &Version, cx: &Cx) {
     for resource in &version.resources {
         if let Some(first) = kinds.insert(resource.kind.clone(), resource) {
             cx.error(
-                Diagnostic::new(at(resource), format!("`{}` is defined twice in `{api_version}`", resource.kind))
-                    .help("rename one of them, or put it into another group or version")
-                    .related(at(first), "the first one is here"),
+                Diagnostic::new(
+                    at(resource),
+                    format!("`{}` is defined twice in `{api_version}`", resource.kind),
+                )
+                .help("rename one of them, or put it into another group or version")
+                .related(at(first), "the first one is here"),
             );
         } else if let Some(first) = plurals.insert(&resource.plural, resource) {
             cx.error(
@@ -125,23 +140,26 @@ fn idents(group: &Group, version: &Version, cx: &Cx) {
         };
         // Two kinds with one plural have been reported; their accessors are no news.
         let same_plural = |other: &Resource| other.plural == resource.plural || other.kind == resource.kind;
-        if let Some(first) = modules.insert(&resource.module, resource) {
-            if first.kind != resource.kind {
-                clash(first, "module", &resource.module);
-            }
+        if let Some(first) = modules.insert(&resource.module, resource)
+            && first.kind != resource.kind
+        {
+            clash(first, "module", &resource.module);
         }
         for accessor in [resource.accessor.clone(), format!("all_{}", resource.accessor)] {
-            if let Some(first) = accessors.insert(accessor.clone(), resource) {
-                if !same_plural(first) {
-                    clash(first, "accessor", &accessor);
-                }
+            if let Some(first) = accessors.insert(accessor.clone(), resource)
+                && !same_plural(first)
+            {
+                clash(first, "accessor", &accessor);
             }
         }
         if ["new", "client", "list", "get", "require"].contains(&resource.accessor.as_str()) {
             cx.error(
                 Diagnostic::new(
                     at(resource),
-                    format!("`{}` would have the accessor `{}`, which generated code uses itself", resource.kind, resource.accessor),
+                    format!(
+                        "`{}` would have the accessor `{}`, which generated code uses itself",
+                        resource.kind, resource.accessor
+                    ),
                 )
                 .help("choose another plural: `#[genclient(plural = \"…\")]`"),
             );
@@ -205,17 +223,25 @@ fn versions(group: &Group, cx: &Cx) {
 /// What the API server asks of a CRD.
 fn crds(group: &Group, cx: &Cx) {
     const APPROVED: &str = "api-approved.kubernetes.io";
-    if group.name.is_empty() {
-        return;
-    }
     for (kind, versions) in by_kind(group) {
         let Some(first) = versions.iter().find(|resource| resource.crd) else { continue };
+        if group.name.is_empty() {
+            cx.error(
+                Diagnostic::new(at(first), format!("`{kind}` is in the core group, which takes no CRDs"))
+                    .help("add `#[genclient(no_crd)]`, or choose a group"),
+            );
+            continue;
+        }
         let name = format!("{}.{}", first.plural, group.name);
         if name.len() > 253 {
             cx.error(
                 Diagnostic::new(
                     at(first),
-                    format!("the CRD of `{kind}` would be called `{}.…`, {} characters long, and 253 are allowed", first.plural, name.len()),
+                    format!(
+                        "the CRD of `{kind}` would be called `{}.…`, {} characters long, and 253 are allowed",
+                        first.plural,
+                        name.len()
+                    ),
                 )
                 .help("shorten the group or the plural"),
             );

@@ -129,17 +129,18 @@ impl GroupVersionDecl {
     /// Reads the tokens between the parentheses of `group_version!(…)`.
     pub fn parse(cx: &Ctxt, tokens: TokenStream, call_site: Span) -> Option<Self> {
         let help = "write `group_version!(\"samplecrd.k8s.io/v1\")`, or `group_version!(super)` to share the parent module's";
-        let parser = |input: syn::parse::ParseStream<'_>| -> syn::Result<(Result<syn::LitStr, Span>, TokenStream)> {
-            if input.peek(Token![super]) {
-                let span = input.parse::<Token![super]>()?.span;
-                return Ok((Err(span), input.parse()?));
-            }
-            let text: syn::LitStr = input.parse()?;
-            if !input.is_empty() {
-                input.parse::<Token![,]>()?;
-            }
-            Ok((Ok(text), input.parse()?))
-        };
+        let parser =
+            |input: syn::parse::ParseStream<'_>| -> syn::Result<(Result<syn::LitStr, Span>, TokenStream)> {
+                if input.peek(Token![super]) {
+                    let span = input.parse::<Token![super]>()?.span;
+                    return Ok((Err(span), input.parse()?));
+                }
+                let text: syn::LitStr = input.parse()?;
+                if !input.is_empty() {
+                    input.parse::<Token![,]>()?;
+                }
+                Ok((Ok(text), input.parse()?))
+            };
         let empty = tokens.is_empty();
         let (text, rest) = match parser.parse2(tokens) {
             Ok((Ok(text), rest)) => (text, rest),
@@ -158,14 +159,14 @@ impl GroupVersionDecl {
         let (group, version) = value.rsplit_once('/').unwrap_or(("", &value));
         let mut valid = true;
         // The core group has no name, and then no slash either.
-        if value.contains('/') {
-            if let Err(why) = names::dns_subdomain(group) {
-                cx.error(
-                    Diagnostic::new(text.span(), format!("`{group}` is not a valid API group: {why}"))
-                        .help("a group is a DNS name such as `samplecrd.k8s.io`"),
-                );
-                valid = false;
-            }
+        if value.contains('/')
+            && let Err(why) = names::dns_subdomain(group)
+        {
+            cx.error(
+                Diagnostic::new(text.span(), format!("`{group}` is not a valid API group: {why}"))
+                    .help("a group is a DNS name such as `samplecrd.k8s.io`"),
+            );
+            valid = false;
         }
         if let Err(why) = names::dns_1035_label(version) {
             cx.error(
@@ -180,8 +181,7 @@ impl GroupVersionDecl {
                 "ident" if ident.is_none() => ident = group_ident(cx, &entry),
                 "ident" => cx.error(Diagnostic::new(entry.span(), "`ident` is given twice")),
                 other => {
-                    let error =
-                        Diagnostic::new(entry.span(), format!("`group_version!` has no `{other}`"));
+                    let error = Diagnostic::new(entry.span(), format!("`group_version!` has no `{other}`"));
                     cx.error(match did_you_mean(other, ["ident"]) {
                         Some(near) => error.help(format!("did you mean `{near}`?")),
                         None => error.help("it takes `ident = \"…\"`, the group's name in generated code"),
@@ -214,8 +214,7 @@ fn group_ident(cx: &Ctxt, entry: &Entry) -> Option<Spanned<String>> {
 
 fn check_kind(cx: &Ctxt, ident: &Ident) {
     let kind = ident.to_string();
-    if !kind.starts_with(|c: char| c.is_ascii_uppercase())
-        || !kind.chars().all(|c| c.is_ascii_alphanumeric())
+    if !kind.starts_with(|c: char| c.is_ascii_uppercase()) || !kind.chars().all(|c| c.is_ascii_alphanumeric())
     {
         cx.error(
             Diagnostic::new(ident.span(), format!("`{kind}` is not a valid kind"))

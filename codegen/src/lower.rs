@@ -72,7 +72,10 @@ fn group_idents(
                     cx.error(
                         Diagnostic::new(
                             Some(location.clone()),
-                            format!("the groups `{group}` and `{}` are both called `{ident}`", group_version.group),
+                            format!(
+                                "the groups `{group}` and `{}` are both called `{ident}`",
+                                group_version.group
+                            ),
                         )
                         .help("choose another `ident` for one of them")
                         .related(Some((*first).clone()), "the first one is here"),
@@ -118,7 +121,8 @@ fn group_idents(
 /// A list whose items are not annotated serves nobody.
 fn orphaned_lists(declarations: &Declarations, cx: &Ctxt<Option<Location>>) {
     for list in &declarations.lists {
-        let item = list.decl.item.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
+        let item =
+            list.decl.item.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
         let known = declarations.resources.iter().any(|(found, _)| {
             found.krate == list.krate && found.module == list.module && found.decl.ident == item
         });
@@ -162,9 +166,7 @@ impl Lowering<'_> {
                 path.0.push(list.decl.ident.to_string());
                 Some(Some(path))
             }
-            (Some(list), None) => {
-                self.public_path(&list.decl.ident.to_string(), &list.location).map(Some)
-            }
+            (Some(list), None) => self.public_path(&list.decl.ident.to_string(), &list.location).map(Some),
         };
         let mut methods = Vec::new();
         for method in &decl.attrs.methods {
@@ -235,7 +237,10 @@ impl Lowering<'_> {
             self.cx.error(
                 Diagnostic::new(
                     Some(at),
-                    format!("the type `{}` cannot be found or cannot be reached from other crates", reference.path),
+                    format!(
+                        "the type `{}` cannot be found or cannot be reached from other crates",
+                        reference.path
+                    ),
                 )
                 .help("make it public, or write its path from outside as a string"),
             );

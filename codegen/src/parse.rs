@@ -65,7 +65,10 @@ impl Parser<'_> {
                 self.cx.error(
                     Diagnostic::new(
                         Some(at),
-                        format!("`{}` depends on a condition that only the compiler can evaluate", input.ident),
+                        format!(
+                            "`{}` depends on a condition that only the compiler can evaluate",
+                            input.ident
+                        ),
                     )
                     .help("`cfg(test)` is skipped; move annotated types out of any other `cfg`"),
                 );
@@ -107,11 +110,11 @@ impl Parser<'_> {
                 // What is wrong with the one or the other has been told already.
                 (None, _) | (_, Err(())) => {}
             }
-        } else if derives.list {
-            if let Some(decl) = ListDecl::parse(&cx, input) {
-                let found = self.found(module, location, decl);
-                self.declarations.lists.push(found);
-            }
+        } else if derives.list
+            && let Some(decl) = ListDecl::parse(&cx, input)
+        {
+            let found = self.found(module, location, decl);
+            self.declarations.lists.push(found);
         }
         adopt(self.cx, module.file, cx);
     }

@@ -62,7 +62,7 @@ async fn the_view_converges_through_list_and_watch_errors() {
 async fn a_relist_never_goes_back_in_time() {
     let (client, log) = in_process(script([
         Answer::json(list(10, [config_map("a", 5)])),
-        Answer::ended_watch([modified(config_map("a", 20)), deleted(invalid_config_map("b", 21))]),
+        Answer::ended_watch([modified(config_map("a", 20)), error_event(404, "NotFound", "gone")]),
         Answer::json(list(30, [config_map("a", 20)])),
     ]));
     let mut running = run(client, paged());
@@ -97,7 +97,7 @@ async fn an_expired_watch_is_followed_by_a_list_of_the_newest_state() {
 async fn an_expired_version_on_a_list_leads_to_a_full_list_and_then_to_the_newest_version() {
     let (client, log) = in_process(script([
         Answer::json(list(10, [config_map("a", 5)])),
-        Answer::ended_watch([deleted(invalid_config_map("b", 11))]),
+        Answer::text(404, "404 page not found"),
         Answer::status(410, "Expired", "too old"),
         Answer::json(list(30, [config_map("c", 25)])),
     ]));
@@ -127,7 +127,7 @@ async fn a_version_that_the_server_has_not_reached_is_retried_in_each_of_its_wor
         let refused = || Answer::text(504, status.to_string());
         let (client, log) = in_process(script([
             Answer::json(list(10, [config_map("a", 5)])),
-            Answer::ended_watch([deleted(invalid_config_map("b", 11))]),
+            Answer::text(404, "404 page not found"),
             refused(),
             Answer::json(list(30, [])),
         ]));
@@ -315,7 +315,7 @@ async fn an_expired_version_on_a_streamed_list_is_given_up_for_the_newest_state(
         Answer::ended_watch([
             added(config_map("a", 1)),
             initial_events_end(10),
-            deleted(invalid_config_map("b", 11)),
+            error_event(404, "NotFound", "gone"),
         ]),
         Answer::status(410, "Expired", "too old"),
         Answer::watch([initial_events_end(20)]),
@@ -494,6 +494,31 @@ async fn an_object_that_does_not_decode_costs_neither_the_list_nor_the_watch() {
         assert_eq!(running.view.invalid[1].uid, "a");
         assert_eq!(log.len(), if streaming_lists { 1 } else { 2 });
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_does_not_decode_can_be_deleted_by_its_key() {
+    let (client, log) = in_process(script([
+        Answer::json(list(10, [config_map("a", 1), config_map("b", 2)])),
+        Answer::watch([deleted(invalid_config_map("a", 11))]),
+    ]));
+    let mut running = run(client, paged());
+    running.view.reach(11).await;
+    assert_eq!((running.view.names(), log.lists().len()), (vec!["b@2".to_owned()], 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_of_which_not_even_the_name_can_be_read_is_deleted_by_a_new_list() {
+    let mut nameless = config_map("a", 11);
+    nameless["metadata"]["name"] = serde_json::json!(7);
+    let (client, _log) = in_process(script([
+        Answer::json(list(10, [config_map("a", 1), config_map("b", 2)])),
+        Answer::watch([deleted(nameless)]),
+        Answer::json(list(12, [config_map("b", 2)])),
+    ]));
+    let mut running = run(client, paged());
+    running.view.reach(12).await;
+    assert_eq!(running.view.names(), ["b@2"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -429,12 +429,6 @@ impl<K: CacheObject> Core<K> {
             self.metrics.index_panics.increment(1);
             tracing::error!(resource = self.metrics.resource(), %index, %key, panic, "an index function panicked");
         }
-        for object in outcome.invalid {
-            tracing::warn!(
-                resource = self.metrics.resource(), key = %object.key, error = object.error,
-                "an object does not decode; its last good state stays in the cache",
-            );
-        }
         self.metrics.stale.increment(outcome.stale);
         self.metrics.invalid.set(self.progress.invalid().count() as f64);
         self.metrics.events.increment(outcome.notices.len() as u64);

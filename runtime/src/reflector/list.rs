@@ -148,7 +148,7 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
                         // Changes that came with the last piece of the list follow it.
                         return match self.take(lines.as_slice()).await? {
                             Some(next) => Ok(Streamed::Then(next)),
-                            None => Ok(Streamed::Then(Next::Watch(Some(watch)))),
+                            None => Ok(Streamed::Then(Next::Watch(Some(Box::new(watch))))),
                         };
                     }
                     Decoded::Bookmark { initial_events_end: false, .. } | Decoded::Unknown => {}

@@ -13,8 +13,7 @@
 //! - **Nothing is fatal.** A missing definition, a missing permission, an overloaded or absent server
 //!   are waited for, with growing, jittered pauses; a server's `Retry-After` is honoured. Each such
 //!   state is logged once, in words, and can be seen in [`Reflector::state`].
-//! - **An object that does not decode** is told as such and costs nothing but itself. If such an object
-//!   is deleted, the collection is listed again, because a delete is told with the object.
+//! - **An object that does not decode** is told as such and costs nothing but itself.
 //! - **Back-pressure.** While the sink does not take a batch, nothing more is read from the server.
 //!
 //! The reflector works as long as [`Reflector::run`] is polled; dropping that future ends it.
@@ -101,7 +100,7 @@ impl<K: Watched> Reflector<K> {
 enum Next {
     List,
     /// Follow the changes, on a watch that is already open if there is one.
-    Watch(Option<Watch>),
+    Watch(Option<Box<Watch>>),
 }
 
 /// Why a step did not come to its regular end.

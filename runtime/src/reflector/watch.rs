@@ -9,20 +9,20 @@ use tokio::time::Instant;
 use super::{DeltaSink, Next, Run, Stop};
 use crate::{
     Delta, Error, Watched,
-    error::Cause,
     client::{SHORT_WATCH, watch_timeout},
     decode::{Decoded, Unreadable, decode_event},
+    error::Cause,
     wire::{Start, Watch},
 };
 
 impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
     /// Tells the changes until the watch ends, then says where to go on.
-    pub(super) async fn watch(&mut self, open: Option<Watch>) -> Result<Next, Stop> {
+    pub(super) async fn watch(&mut self, open: Option<Box<Watch>>) -> Result<Next, Stop> {
         let Some(version) = self.version.clone() else { return Ok(Next::List) };
         let opened = Instant::now();
         let mut watch = match open {
             Some(watch) => watch,
-            None => self.collection.watch(Start::After(&version), watch_timeout()).await?,
+            None => Box::new(self.collection.watch(Start::After(&version), watch_timeout()).await?),
         };
         self.report.watching(&version);
         while let Some(lines) = watch.next().await {
@@ -66,13 +66,11 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
                     Delta::Bookmark { scope: self.config.scope.clone(), resource_version }
                 }
                 Decoded::Error(status) => return Err(self.told(status).into()),
-                Decoded::InvalidDeleted(invalid) => {
-                    tracing::warn!(
-                        object = %invalid.key, error = invalid.error,
-                        "an object that does not decode was deleted: the collection is listed again"
-                    );
+                // Nobody could tell which object is gone.
+                Decoded::InvalidDeleted(invalid) if invalid.key.name.is_empty() => {
                     return Ok(Some(Next::List));
                 }
+                Decoded::InvalidDeleted(invalid) => Delta::DeleteInvalid(invalid),
                 Decoded::Unknown => continue,
             });
         }

@@ -129,6 +129,11 @@ impl<K: CacheObject> Batch<'_, K> {
         }
     }
 
+    /// Forgets the version that a scope has reached, so that it can go back.
+    pub(crate) fn forget_version(&mut self, scope: &Scope) {
+        self.state.versions.retain(|(listed, _)| listed != scope);
+    }
+
     /// Shows the changes to the readers, all at once.
     pub(crate) fn publish(mut self) {
         self.state.generation += 1;

@@ -1,6 +1,6 @@
 //! A sink that remembers, for tests of the reflector alone.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use genclient_runtime::{CacheObject, Delta, DeltaSink, InvalidObject, ObjectKey, SinkClosed};
 use tokio::sync::mpsc;
@@ -36,7 +36,9 @@ pub struct View<K> {
 impl<K: CacheObject> View<K> {
     /// Waits for a batch and applies it.
     pub async fn next(&mut self) {
-        let batch = self.receiver.recv().await.expect("the reflector is at work");
+        // On a paused clock this is over at once; it turns a batch that never comes into a failure.
+        let batch = tokio::time::timeout(Duration::from_secs(1200), self.receiver.recv()).await;
+        let batch = batch.expect("a batch comes").expect("the reflector is at work");
         for delta in batch {
             self.apply(delta);
         }
@@ -77,6 +79,11 @@ impl<K: CacheObject> View<K> {
             Delta::Invalid(object) => {
                 self.version = object.resource_version.clone();
                 self.invalid.push(object);
+            }
+            Delta::DeleteInvalid(object) => {
+                self.version = object.resource_version.clone();
+                self.objects.remove(&object.key.name);
+                self.invalid.retain(|invalid| invalid.key != object.key);
             }
             Delta::Bookmark { resource_version, .. } => self.version = resource_version,
             Delta::Resync => panic!("a reflector does not resync"),
