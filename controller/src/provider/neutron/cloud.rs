@@ -157,10 +157,7 @@ mod tests {
         std::fs::write(&file, text).unwrap();
         let file = file.to_str().unwrap();
         let cloud = Cloud::from_env(env(&[("OS_CLOUD", "lab"), ("OS_CLIENT_CONFIG_FILE", file)])).unwrap();
-        assert_eq!(
-            (cloud.region_name.as_deref(), cloud.auth["username"].as_str()),
-            (Some("east"), "me")
-        );
+        assert_eq!((cloud.region_name.as_deref(), cloud.auth["username"].as_str()), (Some("east"), "me"));
         let missing = Cloud::from_env(env(&[("OS_CLOUD", "prod"), ("OS_CLIENT_CONFIG_FILE", file)]));
         assert!(missing.unwrap_err().to_string().starts_with("there is no cloud `prod` in "));
         std::fs::write(file, "clouds: [").unwrap();
