@@ -134,6 +134,7 @@ async fn a_version_that_the_server_has_not_reached_is_retried_in_each_of_its_wor
         let mut running = run(client, paged());
         running.view.reach(30).await;
         assert_eq!(log.lists()[2].query("resourceVersion"), None, "{status}");
+        assert_eq!(running.view.resets, 0);
 
         // On a watch: the next list does not ask for that version again.
         let (client, log) = in_process(script([
@@ -144,6 +145,7 @@ async fn a_version_that_the_server_has_not_reached_is_retried_in_each_of_its_wor
         let mut running = run(client, paged());
         running.view.reach(9).await;
         assert_eq!(log.lists()[1].query("resourceVersion"), None, "{status}");
+        assert_eq!(running.view.resets, 1, "a server whose newest state is older was set back");
     }
 }
 

@@ -9,6 +9,7 @@ use crate::{
     Delta, Error, InvalidObject, ObjectKey, Watched,
     client::watch_timeout,
     decode::{Decoded, decode_event, decode_list},
+    resource_version::is_older,
     wire::{Page, Start, Watch},
 };
 
@@ -56,10 +57,22 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
     async fn replace(&mut self, listed: Listed<K>, mode: &'static str, begin: Instant) -> Result<(), Stop> {
         let Listed { objects, invalid, resource_version } = listed;
         self.report.listed(mode, objects.len(), &invalid, &resource_version, begin.elapsed());
-        self.version = Some(resource_version.clone());
-        self.unreadable = false;
         let scope = self.config.scope.clone();
-        self.sink.send(vec![Delta::Replace { scope, objects, invalid, resource_version }]).await?;
+        let mut batch = Vec::with_capacity(2);
+        if self.told.as_deref().is_some_and(|told| is_older(&resource_version, told)) {
+            // The list was asked to be no older, or to be the newest state, so it is the server that is older.
+            tracing::warn!(
+                told = self.told,
+                resource_version,
+                "the server's history was set back, as by a restore from a backup",
+            );
+            batch.push(Delta::Reset { scope: scope.clone() });
+        }
+        self.version = Some(resource_version.clone());
+        self.told = self.version.clone();
+        self.unreadable = false;
+        batch.push(Delta::Replace { scope, objects, invalid, resource_version });
+        self.sink.send(batch).await?;
         Ok(())
     }
 

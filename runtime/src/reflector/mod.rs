@@ -5,7 +5,9 @@
 //! - **First the whole state, then every change, in the server's order.** The state comes as one
 //!   [`Delta::Replace`](crate::Delta::Replace), at the start and whenever changes may have been missed.
 //! - **Never back in time.** A later list is asked to be no older than what was already told. Only
-//!   where the server no longer knows that version is its newest state taken instead.
+//!   where the server no longer knows that version is its newest state taken instead. Should that be
+//!   older, then the server's history was set back, and a [`Delta::Reset`](crate::Delta::Reset) says
+//!   so before the list.
 //! - **No needless lists.** An ended, cut or refused watch goes on from the last version; bookmarks
 //!   keep that version young. Only a version that has expired makes a new list necessary.
 //! - **A list is streamed** (`sendInitialEvents`) where the server offers that, and read in pages where
@@ -89,6 +91,7 @@ impl<K: Watched> Reflector<K> {
             sink,
             report,
             version: None,
+            told: None,
             listed: None,
             unreadable: false,
         };
@@ -132,6 +135,8 @@ struct Run<K, S> {
     streaming: bool,
     /// The last version that was told, unless the server no longer knows it.
     version: Option<String>,
+    /// The last version that was told, in any case.
+    told: Option<String>,
     /// When the last list began.
     listed: Option<Instant>,
     /// Whether the last thing that the server sent could not be read.

@@ -46,6 +46,7 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
             self.report.events(&batch);
             if let Some(version) = batch.iter().rev().find_map(version_of) {
                 self.version = Some(version.to_owned());
+                self.told = self.version.clone();
             }
             self.unreadable = false;
             self.sink.send(batch).await?;
@@ -111,7 +112,7 @@ fn version_of<K: Watched>(delta: &Delta<K>) -> Option<&str> {
         Delta::Bookmark { resource_version, .. } | Delta::Replace { resource_version, .. } => {
             resource_version
         }
-        Delta::Resync => "",
+        Delta::Reset { .. } | Delta::Resync => "",
     };
     Some(version).filter(|version| !version.is_empty())
 }
