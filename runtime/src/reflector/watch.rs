@@ -18,7 +18,7 @@ use crate::{
 impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
     /// Tells the changes until the watch ends, then says where to go on.
     pub(super) async fn watch(&mut self, open: Option<Box<Watch>>) -> Result<Next, Stop> {
-        let Some(version) = self.version.clone() else { return Ok(Next::List) };
+        let Some(version) = self.not_older_than() else { return Ok(Next::List) };
         let opened = Instant::now();
         let mut watch = match open {
             Some(watch) => watch,
@@ -111,7 +111,7 @@ fn version_of<K: Watched>(delta: &Delta<K>) -> Option<&str> {
         Delta::Bookmark { resource_version, .. } | Delta::Replace { resource_version, .. } => {
             resource_version
         }
-        Delta::Resync => "",
+        Delta::Reset { .. } | Delta::Resync => "",
     };
     Some(version).filter(|version| !version.is_empty())
 }

@@ -8,8 +8,14 @@ use tokio::sync::mpsc;
 /// A sink and the view of what it was sent.
 pub fn recorder<K: CacheObject>() -> (Recorder<K>, View<K>) {
     let (sender, receiver) = mpsc::channel(1);
-    let view =
-        View { receiver, objects: BTreeMap::new(), invalid: vec![], version: String::new(), replaced: 0 };
+    let view = View {
+        receiver,
+        objects: BTreeMap::new(),
+        invalid: vec![],
+        version: String::new(),
+        replaced: 0,
+        reset: 0,
+    };
     (Recorder(sender), view)
 }
 
@@ -31,6 +37,8 @@ pub struct View<K> {
     pub version: String,
     /// How many whole states there were.
     pub replaced: usize,
+    /// How often the server's history was set back.
+    pub reset: usize,
 }
 
 impl<K: CacheObject> View<K> {
@@ -86,6 +94,7 @@ impl<K: CacheObject> View<K> {
                 self.invalid.retain(|invalid| invalid.key != object.key);
             }
             Delta::Bookmark { resource_version, .. } => self.version = resource_version,
+            Delta::Reset { .. } => self.reset += 1,
             Delta::Resync => panic!("a reflector does not resync"),
         }
     }
