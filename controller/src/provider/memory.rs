@@ -12,11 +12,12 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
+use samplecrd_openstack::Http;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinSet};
 
-use super::{Actual, Desired, Error, ErrorKind, Owner, Provider, http::Http};
+use super::{Actual, Desired, Error, ErrorKind, Owner, Provider};
 
 /// Networks that live as long as the process; clones share them.
 #[derive(Clone, Debug, Default)]

@@ -7,8 +7,6 @@
 //!   answer between any two steps is made good by the next call.
 //! - **Typed failures.** An [`Error`] says what kind of failure it is and whether trying again can help.
 
-mod error;
-mod http;
 mod memory;
 mod neutron;
 mod spec;
@@ -18,10 +16,11 @@ use std::fmt;
 use genclient_runtime::ObjectKey;
 use serde::{Deserialize, Serialize};
 
+pub use samplecrd_openstack::{Cloud, ConfigError, Error, ErrorKind, RetryPolicy};
+
 pub use self::{
-    error::{Error, ErrorKind, RetryPolicy},
     memory::{Memory, RemoteMemory, serve_memory},
-    neutron::{Cloud, ConfigError, Neutron},
+    neutron::Neutron,
     spec::{Desired, InvalidSpec},
 };
 

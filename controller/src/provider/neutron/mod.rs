@@ -6,9 +6,6 @@
 //! oldest. A network's name is the object's name; the namespace and the uid are in the description,
 //! with the name of the installation, so that several can share a project.
 
-mod auth;
-mod client;
-mod cloud;
 #[cfg(test)]
 mod tests;
 
@@ -20,12 +17,11 @@ use std::{
 use genclient_runtime::ObjectKey;
 use http::Method;
 use ipnet::IpNet;
+use samplecrd_openstack::Client;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-pub use self::cloud::{Cloud, ConfigError};
-use self::{auth::Auth, client::Client};
-use super::{Actual, Desired, Error, ErrorKind, Owner, Provider, http::Http};
+use super::{Actual, Cloud, ConfigError, Desired, Error, ErrorKind, Owner, Provider};
 
 /// The tag of all networks that a controller of this kind made, and the first word of their marker.
 const TAG: &str = "samplecrd-controller";
@@ -80,18 +76,14 @@ impl Neutron {
     /// most 64 letters, digits, `-`, `_` and `.`; anything else in it is replaced by `-`. It must stay
     /// the same for as long as there are networks.
     pub fn new(cloud: Cloud, installation: &str) -> Result<Self, ConfigError> {
-        let http = Http::new(cloud.cacert.as_deref())
-            .map_err(|error| ConfigError(format!("the certificates to trust cannot be read: {error}")))?;
         let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
         let installation = installation.chars().take(64).map(plain).collect();
-        Ok(Self { client: Client { http: http.clone(), auth: Auth::new(http, &cloud)? }, installation })
+        Ok(Self { client: Client::new(&cloud)?, installation })
     }
 
     /// Waits so long for each answer instead of 30 seconds.
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
-        for http in [&mut self.client.http, &mut self.client.auth.http] {
-            *http = http.clone().with_timeout(timeout);
-        }
+        self.client = self.client.with_timeout(timeout);
         self
     }
 

@@ -1,4 +1,4 @@
-//! The little HTTP that providers need: one JSON request, one answer, one deadline.
+//! The little HTTP that is needed: one JSON request, one answer, one deadline.
 
 use std::{fmt, io, path::Path, sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::{Error, ErrorKind};
+use crate::{Error, ErrorKind};
 
 /// No answer of a provider is larger than this.
 const MAX_BODY: usize = 16 << 20;
@@ -29,16 +29,19 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An HTTP client for JSON; clones share their connections.
 #[derive(Clone, Debug)]
-pub(super) struct Http {
+pub struct Http {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     timeout: Duration,
 }
 
 /// An answer, whatever its status.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub struct Answer {
+    /// The status.
     pub status: StatusCode,
+    /// The headers.
     pub headers: HeaderMap,
+    /// The whole body.
     pub body: Bytes,
 }
 

@@ -5,12 +5,11 @@ use std::borrow::Cow;
 use http::{Method, StatusCode};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::time::Instant;
+use tokio::time::{Duration, Instant};
 
-use super::auth::{Auth, Session};
-use crate::provider::{
-    Error, ErrorKind,
-    http::{Answer, Http},
+use crate::{
+    Answer, Cloud, ConfigError, Error, ErrorKind, Http,
+    auth::{Auth, Session},
 };
 
 /// How many entries a page has.
@@ -18,13 +17,29 @@ const PAGE: usize = 500;
 /// How often a list begins anew because an entry vanished between two pages.
 const LIST_ATTEMPTS: usize = 5;
 
+/// Talks to a cloud's network service.
 #[derive(Debug)]
-pub(super) struct Client {
-    pub http: Http,
-    pub auth: Auth,
+pub struct Client {
+    http: Http,
+    auth: Auth,
 }
 
 impl Client {
+    /// Uses this cloud's network service. Nothing is sent yet.
+    pub fn new(cloud: &Cloud) -> Result<Self, ConfigError> {
+        let http = Http::new(cloud.cacert.as_deref())
+            .map_err(|error| ConfigError(format!("the certificates to trust cannot be read: {error}")))?;
+        Ok(Self { http: http.clone(), auth: Auth::new(http, cloud)? })
+    }
+
+    /// Waits so long for each answer instead of 30 seconds.
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        for http in [&mut self.http, &mut self.auth.http] {
+            *http = http.clone().with_timeout(timeout);
+        }
+        self
+    }
+
     /// Sends a request, with a new token if the old one is refused, and gives the body of a success.
     ///
     /// `Ok(None)` says that there is no such thing (404).

@@ -4,8 +4,7 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use super::cloud::{Cloud, ConfigError};
-use crate::provider::{Error, ErrorKind, http::Http};
+use crate::{Cloud, ConfigError, Error, ErrorKind, Http};
 
 /// What a request needs: the service's URL, and the token if there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
