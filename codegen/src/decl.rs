@@ -158,14 +158,14 @@ impl GroupVersionDecl {
         let (group, version) = value.rsplit_once('/').unwrap_or(("", &value));
         let mut valid = true;
         // The core group has no name, and then no slash either.
-        if value.contains('/') {
-            if let Err(why) = names::dns_subdomain(group) {
-                cx.error(
-                    Diagnostic::new(text.span(), format!("`{group}` is not a valid API group: {why}"))
-                        .help("a group is a DNS name such as `samplecrd.k8s.io`"),
-                );
-                valid = false;
-            }
+        if value.contains('/')
+            && let Err(why) = names::dns_subdomain(group)
+        {
+            cx.error(
+                Diagnostic::new(text.span(), format!("`{group}` is not a valid API group: {why}"))
+                    .help("a group is a DNS name such as `samplecrd.k8s.io`"),
+            );
+            valid = false;
         }
         if let Err(why) = names::dns_1035_label(version) {
             cx.error(
@@ -202,10 +202,10 @@ fn group_ident(cx: &Ctxt, entry: &Entry) -> Option<Spanned<String>> {
     let ident = entry.string(cx)?;
     let snake = ident.value.starts_with(|c: char| c.is_ascii_lowercase())
         && ident.value.chars().all(|c| matches!(c, 'a'..='z' | '0'..='9' | '_'));
-    if !snake {
+    if !snake || names::is_keyword(&ident.value) {
         cx.error(
             Diagnostic::new(ident.span, format!("`{}` is not a valid ident", ident.value))
-                .help("the group's name in generated code is in snake case, such as `example_test`"),
+                .help("the group's name in generated code is in snake case and no keyword, such as `example_test`"),
         );
         return None;
     }

@@ -106,9 +106,9 @@ fn group_idents(
         };
         let labels = (1..=total).find(|labels| !taken(&derived(group, *labels), *labels)).unwrap_or(total);
         let mut ident = derived(group, labels);
-        // A label may start with a digit, an identifier may not.
+        // A label may start with a digit, an identifier may not, nor the types that are called after it.
         if ident.starts_with(|c: char| c.is_ascii_digit()) {
-            ident.insert(0, '_');
+            ident.insert_str(0, "group_");
         }
         idents.insert((*group).to_owned(), names::escape(&ident));
     }

@@ -43,7 +43,7 @@ fn all_namespaces(resource: &Resource) -> Option<proc_macro2::Ident> {
 
 fn render_version(group: &Group, version: &Version, files: &mut Files) {
     let api_version = group.api_version(version);
-    let name = format!("{}{}Client", names::camel(&group.ident), names::camel(&version.ident));
+    let name = format!("{}Client", group.camel(version));
     let mut uses = Uses::new([name.clone()]);
     let client = uses.runtime("Client");
     let name = ident(&name);
