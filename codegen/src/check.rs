@@ -125,16 +125,16 @@ fn idents(group: &Group, version: &Version, cx: &Cx) {
         };
         // Two kinds with one plural have been reported; their accessors are no news.
         let same_plural = |other: &Resource| other.plural == resource.plural || other.kind == resource.kind;
-        if let Some(first) = modules.insert(&resource.module, resource) {
-            if first.kind != resource.kind {
-                clash(first, "module", &resource.module);
-            }
+        if let Some(first) = modules.insert(&resource.module, resource)
+            && first.kind != resource.kind
+        {
+            clash(first, "module", &resource.module);
         }
         for accessor in [resource.accessor.clone(), format!("all_{}", resource.accessor)] {
-            if let Some(first) = accessors.insert(accessor.clone(), resource) {
-                if !same_plural(first) {
-                    clash(first, "accessor", &accessor);
-                }
+            if let Some(first) = accessors.insert(accessor.clone(), resource)
+                && !same_plural(first)
+            {
+                clash(first, "accessor", &accessor);
             }
         }
         if ["new", "client", "list", "get", "require"].contains(&resource.accessor.as_str()) {

@@ -63,24 +63,31 @@ pub(crate) fn manifests(
         .collect())
 }
 
+/// One version of a kind.
+struct KindVersion<'m> {
+    name: &'m str,
+    path: String,
+    stored: bool,
+}
+
 /// Each kind with a CRD: the paths of its versions, and the one that is stored.
 fn stored_versions(model: &Model) -> Vec<(Vec<String>, String)> {
-    let mut kinds: BTreeMap<(&str, &str), Vec<(&str, String, bool)>> = BTreeMap::new();
+    let mut kinds: BTreeMap<(&str, &str), Vec<KindVersion<'_>>> = BTreeMap::new();
     for (group, version, resource) in model.resources() {
         if resource.crd && !group.name.is_empty() {
-            kinds.entry((&group.name, &resource.kind)).or_default().push((
-                &version.name,
-                resource.type_path.0.join("::"),
-                resource.storage == Some(true),
-            ));
+            kinds.entry((&group.name, &resource.kind)).or_default().push(KindVersion {
+                name: &version.name,
+                path: resource.type_path.0.join("::"),
+                stored: resource.storage == Some(true),
+            });
         }
     }
     kinds
         .into_values()
         .filter_map(|versions| {
             // The checks have made sure that one is marked, or that there is only one.
-            let stored = versions.iter().find(|(_, _, stored)| *stored).or_else(|| versions.first())?.0.to_owned();
-            Some((versions.into_iter().map(|(_, path, _)| path).collect(), stored))
+            let stored = versions.iter().find(|version| version.stored).or_else(|| versions.first())?.name.to_owned();
+            Some((versions.into_iter().map(|version| version.path).collect(), stored))
         })
         .collect()
 }
