@@ -36,7 +36,7 @@ fn first_of(group: &Group) -> Option<Location> {
 fn groups(model: &Model, cx: &Cx) {
     const RESERVED: &[&str] = &[
         "builder", "start", "shutdown", "wait_for_cache_sync", "for_resource", "factory", "generic", "new",
-        "client", "try_default",
+        "client", "try_default", "typed", "listers", "informers",
     ];
     let mut accessors: BTreeMap<String, &Group> = BTreeMap::new();
     for group in &model.groups {
