@@ -9,21 +9,17 @@ use fixture_apis::documented as v1;
 
 /// The informer of `Documented`, shared by all who ask the factory for it.
 ///
-/// Documented has "quotes", back\slashes, `code`, a link to [`Spec`] and one to [its spec](Spec),
+/// Documented has "quotes", back\slashes, `code`, a link to `Spec` and one to its spec,
 /// Unicode (naïve, 日本語, 🦀), a brace {, and a URL: <https://kubernetes.io>.
 ///
 /// # Example
 ///
 /// ```text
-/// # use fixture_apis::common::Spec;
-
 /// let spec = Spec { size: 1 };
-
 /// assert_eq!(spec.size, 1);
-
 /// ```
 ///
-/// ~~~text
+/// ~~~yaml
 /// spec:
 ///   size: 1
 /// ~~~
@@ -31,7 +27,6 @@ use fixture_apis::documented as v1;
 /// - a list,
 ///   whose item goes on
 ///
-/// [elsewhere]: crate::common::Status
 #[derive(Clone)]
 pub struct DocumentedInformer {
     factory: InformerFactory,

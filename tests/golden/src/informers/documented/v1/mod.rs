@@ -6,15 +6,11 @@
 use genclient_runtime::InformerFactory;
 
 mod block;
-
-pub use block::BlockInformer;
-
 mod documented;
-
-pub use documented::DocumentedInformer;
-
 mod undocumented;
 
+pub use block::BlockInformer;
+pub use documented::DocumentedInformer;
 pub use undocumented::UndocumentedInformer;
 
 /// The informers of `documented.example.com/v1`.

@@ -6,52 +6,30 @@
 use genclient_runtime::InformerFactory;
 
 mod arc;
+mod clientset;
+mod list;
+mod match_;
+mod namespace;
+mod object;
+mod selfless;
+mod shared;
+mod status;
+mod type_;
+mod typed;
+mod v1_;
 
 pub use arc::ArcInformer;
-
-mod clientset;
-
 pub use clientset::ClientsetInformer;
-
-mod list;
-
 pub use list::ListInformer;
-
-mod match_;
-
 pub use match_::MatchInformer;
-
-mod namespace;
-
 pub use namespace::NamespaceInformer;
-
-mod object;
-
 pub use object::ObjectInformer;
-
-mod selfless;
-
 pub use selfless::SelflessInformer;
-
-mod shared;
-
 pub use shared::SharedInformer;
-
-mod status;
-
 pub use status::StatusInformer;
-
-mod type_;
-
 pub use type_::TypeInformer;
-
-mod typed;
-
 pub use typed::TypedInformer;
-
-mod v1;
-
-pub use v1::V1Informer;
+pub use v1_::V1Informer;
 
 /// The informers of `names.example.com/v1`.
 #[derive(Clone)]

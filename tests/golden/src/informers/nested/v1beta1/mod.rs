@@ -6,11 +6,9 @@
 use genclient_runtime::InformerFactory;
 
 mod concealed;
-
-pub use concealed::ConcealedInformer;
-
 mod deep;
 
+pub use concealed::ConcealedInformer;
 pub use deep::DeepInformer;
 
 /// The informers of `nested.example.com/v1beta1`.

@@ -6,27 +6,17 @@
 use genclient_runtime::InformerFactory;
 
 mod datum;
-
-pub use datum::DatumInformer;
-
 mod endpoints;
-
-pub use endpoints::EndpointsInformer;
-
 mod gateway;
-
-pub use gateway::GatewayInformer;
-
 mod ingress;
-
-pub use ingress::IngressInformer;
-
 mod network_policy;
-
-pub use network_policy::NetworkPolicyInformer;
-
 mod vpc_peering;
 
+pub use datum::DatumInformer;
+pub use endpoints::EndpointsInformer;
+pub use gateway::GatewayInformer;
+pub use ingress::IngressInformer;
+pub use network_policy::NetworkPolicyInformer;
 pub use vpc_peering::VPCPeeringInformer;
 
 /// The informers of `plurals.example.com/v1`.

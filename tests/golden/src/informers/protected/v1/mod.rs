@@ -6,11 +6,9 @@
 use genclient_runtime::InformerFactory;
 
 mod aggregated;
-
-pub use aggregated::AggregatedInformer;
-
 mod approved;
 
+pub use aggregated::AggregatedInformer;
 pub use approved::ApprovedInformer;
 
 /// The informers of `protected.k8s.io/v1`.

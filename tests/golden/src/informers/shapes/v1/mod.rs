@@ -6,27 +6,17 @@
 use genclient_runtime::InformerFactory;
 
 mod marker;
-
-pub use marker::MarkerInformer;
-
 mod moon;
-
-pub use moon::MoonInformer;
-
 mod plain;
-
-pub use plain::PlainInformer;
-
 mod planet;
-
-pub use planet::PlanetInformer;
-
 mod reported;
-
-pub use reported::ReportedInformer;
-
 mod silent;
 
+pub use marker::MarkerInformer;
+pub use moon::MoonInformer;
+pub use plain::PlainInformer;
+pub use planet::PlanetInformer;
+pub use reported::ReportedInformer;
 pub use silent::SilentInformer;
 
 /// The informers of `shapes.example.com/v1`.

@@ -6,23 +6,15 @@
 use genclient_runtime::InformerFactory;
 
 mod cluster_read_only;
-
-pub use cluster_read_only::ClusterReadOnlyInformer;
-
 mod only_list_watch;
-
-pub use only_list_watch::OnlyListWatchInformer;
-
 mod read_only;
-
-pub use read_only::ReadOnlyInformer;
-
 mod skip_create;
-
-pub use skip_create::SkipCreateInformer;
-
 mod skip_some;
 
+pub use cluster_read_only::ClusterReadOnlyInformer;
+pub use only_list_watch::OnlyListWatchInformer;
+pub use read_only::ReadOnlyInformer;
+pub use skip_create::SkipCreateInformer;
 pub use skip_some::SkipSomeInformer;
 
 /// The informers of `verbs.example.com/v1`.

@@ -4,13 +4,9 @@
 //! The listers of `documented.example.com/v1`.
 
 mod block;
-
-pub use block::BlockLister;
-
 mod documented;
-
-pub use documented::DocumentedLister;
-
 mod undocumented;
 
+pub use block::BlockLister;
+pub use documented::DocumentedLister;
 pub use undocumented::UndocumentedLister;

@@ -4,49 +4,27 @@
 //! The listers of `names.example.com/v1`.
 
 mod arc;
+mod clientset;
+mod list;
+mod match_;
+mod namespace;
+mod object;
+mod selfless;
+mod shared;
+mod status;
+mod type_;
+mod typed;
+mod v1_;
 
 pub use arc::ArcLister;
-
-mod clientset;
-
 pub use clientset::ClientsetLister;
-
-mod list;
-
 pub use list::ListLister;
-
-mod match_;
-
 pub use match_::MatchLister;
-
-mod namespace;
-
 pub use namespace::NamespaceLister;
-
-mod object;
-
 pub use object::ObjectLister;
-
-mod selfless;
-
 pub use selfless::SelflessLister;
-
-mod shared;
-
 pub use shared::SharedLister;
-
-mod status;
-
 pub use status::StatusLister;
-
-mod type_;
-
 pub use type_::TypeLister;
-
-mod typed;
-
 pub use typed::TypedLister;
-
-mod v1;
-
-pub use v1::V1Lister;
+pub use v1_::V1Lister;

@@ -4,9 +4,7 @@
 //! The listers of `nested.example.com/v1beta1`.
 
 mod concealed;
-
-pub use concealed::ConcealedLister;
-
 mod deep;
 
+pub use concealed::ConcealedLister;
 pub use deep::DeepLister;

@@ -4,25 +4,15 @@
 //! The listers of `plurals.example.com/v1`.
 
 mod datum;
-
-pub use datum::DatumLister;
-
 mod endpoints;
-
-pub use endpoints::EndpointsLister;
-
 mod gateway;
-
-pub use gateway::GatewayLister;
-
 mod ingress;
-
-pub use ingress::IngressLister;
-
 mod network_policy;
-
-pub use network_policy::NetworkPolicyLister;
-
 mod vpc_peering;
 
+pub use datum::DatumLister;
+pub use endpoints::EndpointsLister;
+pub use gateway::GatewayLister;
+pub use ingress::IngressLister;
+pub use network_policy::NetworkPolicyLister;
 pub use vpc_peering::VPCPeeringLister;

@@ -4,9 +4,7 @@
 //! The listers of `protected.k8s.io/v1`.
 
 mod aggregated;
-
-pub use aggregated::AggregatedLister;
-
 mod approved;
 
+pub use aggregated::AggregatedLister;
 pub use approved::ApprovedLister;

@@ -4,25 +4,15 @@
 //! The listers of `shapes.example.com/v1`.
 
 mod marker;
-
-pub use marker::MarkerLister;
-
 mod moon;
-
-pub use moon::MoonLister;
-
 mod plain;
-
-pub use plain::PlainLister;
-
 mod planet;
-
-pub use planet::PlanetLister;
-
 mod reported;
-
-pub use reported::ReportedLister;
-
 mod silent;
 
+pub use marker::MarkerLister;
+pub use moon::MoonLister;
+pub use plain::PlainLister;
+pub use planet::PlanetLister;
+pub use reported::ReportedLister;
 pub use silent::SilentLister;

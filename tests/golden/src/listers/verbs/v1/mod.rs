@@ -4,29 +4,17 @@
 //! The listers of `verbs.example.com/v1`.
 
 mod cluster_read_only;
-
-pub use cluster_read_only::ClusterReadOnlyLister;
-
 mod only_list_get;
-
-pub use only_list_get::OnlyListGetLister;
-
 mod read_only;
-
-pub use read_only::ReadOnlyLister;
-
 mod read_only_without_watch;
-
-pub use read_only_without_watch::ReadOnlyWithoutWatchLister;
-
 mod skip_create;
-
-pub use skip_create::SkipCreateLister;
-
 mod skip_some;
-
-pub use skip_some::SkipSomeLister;
-
 mod skip_watch;
 
+pub use cluster_read_only::ClusterReadOnlyLister;
+pub use only_list_get::OnlyListGetLister;
+pub use read_only::ReadOnlyLister;
+pub use read_only_without_watch::ReadOnlyWithoutWatchLister;
+pub use skip_create::SkipCreateLister;
+pub use skip_some::SkipSomeLister;
 pub use skip_watch::SkipWatchLister;

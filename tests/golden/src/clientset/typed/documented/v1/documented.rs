@@ -12,21 +12,17 @@ use std::fmt::Debug;
 
 /// Reads and writes the `Documented` objects of one namespace.
 ///
-/// Documented has "quotes", back\slashes, `code`, a link to [`Spec`] and one to [its spec](Spec),
+/// Documented has "quotes", back\slashes, `code`, a link to `Spec` and one to its spec,
 /// Unicode (naïve, 日本語, 🦀), a brace {, and a URL: <https://kubernetes.io>.
 ///
 /// # Example
 ///
 /// ```text
-/// # use fixture_apis::common::Spec;
-
 /// let spec = Spec { size: 1 };
-
 /// assert_eq!(spec.size, 1);
-
 /// ```
 ///
-/// ~~~text
+/// ~~~yaml
 /// spec:
 ///   size: 1
 /// ~~~
@@ -34,7 +30,6 @@ use std::fmt::Debug;
 /// - a list,
 ///   whose item goes on
 ///
-/// [elsewhere]: crate::common::Status
 #[derive(Clone, Debug)]
 pub struct DocumentedClient {
     client: TypedClient<v1::Documented>,

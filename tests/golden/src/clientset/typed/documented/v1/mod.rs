@@ -6,15 +6,11 @@
 use genclient_runtime::Client;
 
 mod block;
-
-pub use block::{AllBlocks, BlockClient};
-
 mod documented;
-
-pub use documented::{AllDocumenteds, DocumentedClient};
-
 mod undocumented;
 
+pub use block::{AllBlocks, BlockClient};
+pub use documented::{AllDocumenteds, DocumentedClient};
 pub use undocumented::{AllUndocumenteds, UndocumentedClient};
 
 /// The typed clients of `documented.example.com/v1`.

@@ -6,11 +6,9 @@
 use genclient_runtime::Client;
 
 mod machine;
-
-pub use machine::{AllMachines, MachineClient};
-
 mod order;
 
+pub use machine::{AllMachines, MachineClient};
 pub use order::OrderClient;
 
 /// The typed clients of `methods.example.com/v1`.

@@ -6,52 +6,30 @@
 use genclient_runtime::Client;
 
 mod arc;
+mod clientset;
+mod list;
+mod match_;
+mod namespace;
+mod object;
+mod selfless;
+mod shared;
+mod status;
+mod type_;
+mod typed;
+mod v1_;
 
 pub use arc::{AllArcs, ArcClient};
-
-mod clientset;
-
 pub use clientset::{AllClientsets, ClientsetClient};
-
-mod list;
-
 pub use list::{AllLists, ListClient};
-
-mod match_;
-
 pub use match_::{AllMatches, MatchClient};
-
-mod namespace;
-
 pub use namespace::{AllNamespaces, NamespaceClient};
-
-mod object;
-
 pub use object::{AllObjects, ObjectClient};
-
-mod selfless;
-
 pub use selfless::{AllSelf, SelflessClient};
-
-mod shared;
-
 pub use shared::{AllShareds, SharedClient};
-
-mod status;
-
 pub use status::{AllStatuses, StatusClient};
-
-mod type_;
-
 pub use type_::{AllTypes, TypeClient};
-
-mod typed;
-
 pub use typed::{AllTypeds, TypedClient};
-
-mod v1;
-
-pub use v1::{AllV1, V1Client};
+pub use v1_::{AllV1, V1Client};
 
 /// The typed clients of `names.example.com/v1`.
 #[derive(Clone)]

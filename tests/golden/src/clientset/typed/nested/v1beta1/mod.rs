@@ -6,11 +6,9 @@
 use genclient_runtime::Client;
 
 mod concealed;
-
-pub use concealed::{AllConcealeds, ConcealedClient};
-
 mod deep;
 
+pub use concealed::{AllConcealeds, ConcealedClient};
 pub use deep::{AllDeeps, DeepClient};
 
 /// The typed clients of `nested.example.com/v1beta1`.

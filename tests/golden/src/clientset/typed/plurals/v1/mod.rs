@@ -6,27 +6,17 @@
 use genclient_runtime::Client;
 
 mod datum;
-
-pub use datum::{AllData, DatumClient};
-
 mod endpoints;
-
-pub use endpoints::{AllEndpoints, EndpointsClient};
-
 mod gateway;
-
-pub use gateway::{AllGateways, GatewayClient};
-
 mod ingress;
-
-pub use ingress::{AllIngresses, IngressClient};
-
 mod network_policy;
-
-pub use network_policy::{AllNetworkPolicies, NetworkPolicyClient};
-
 mod vpc_peering;
 
+pub use datum::{AllData, DatumClient};
+pub use endpoints::{AllEndpoints, EndpointsClient};
+pub use gateway::{AllGateways, GatewayClient};
+pub use ingress::{AllIngresses, IngressClient};
+pub use network_policy::{AllNetworkPolicies, NetworkPolicyClient};
 pub use vpc_peering::{AllVpcPeerings, VPCPeeringClient};
 
 /// The typed clients of `plurals.example.com/v1`.

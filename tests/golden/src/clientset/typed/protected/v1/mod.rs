@@ -6,11 +6,9 @@
 use genclient_runtime::Client;
 
 mod aggregated;
-
-pub use aggregated::{AllAggregateds, AggregatedClient};
-
 mod approved;
 
+pub use aggregated::{AllAggregateds, AggregatedClient};
 pub use approved::{AllApproveds, ApprovedClient};
 
 /// The typed clients of `protected.k8s.io/v1`.

@@ -6,27 +6,17 @@
 use genclient_runtime::Client;
 
 mod marker;
-
-pub use marker::{AllMarkers, MarkerClient};
-
 mod moon;
-
-pub use moon::MoonClient;
-
 mod plain;
-
-pub use plain::{AllPlains, PlainClient};
-
 mod planet;
-
-pub use planet::PlanetClient;
-
 mod reported;
-
-pub use reported::{AllReporteds, ReportedClient};
-
 mod silent;
 
+pub use marker::{AllMarkers, MarkerClient};
+pub use moon::MoonClient;
+pub use plain::{AllPlains, PlainClient};
+pub use planet::PlanetClient;
+pub use reported::{AllReporteds, ReportedClient};
 pub use silent::{AllSilents, SilentClient};
 
 /// The typed clients of `shapes.example.com/v1`.

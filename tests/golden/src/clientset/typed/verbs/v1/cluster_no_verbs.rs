@@ -3,7 +3,7 @@
 
 //! The typed client of `ClusterNoVerbs` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Api, Client, ObjectList, TypedClient};
+use genclient_runtime::{Api, Client, TypedClient};
 use fixture_apis::verbs as v1;
 
 /// Reads and writes the `ClusterNoVerbs` objects of the cluster.

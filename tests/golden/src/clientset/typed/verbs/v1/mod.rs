@@ -6,63 +6,35 @@
 use genclient_runtime::Client;
 
 mod cluster_no_verbs;
-
-pub use cluster_no_verbs::ClusterNoVerbsClient;
-
 mod cluster_read_only;
-
-pub use cluster_read_only::ClusterReadOnlyClient;
-
 mod no_verbs;
-
-pub use no_verbs::NoVerbsClient;
-
 mod only_get;
-
-pub use only_get::OnlyGetClient;
-
 mod only_list_get;
-
-pub use only_list_get::{AllOnlyListGets, OnlyListGetClient};
-
 mod only_list_watch;
-
-pub use only_list_watch::{AllOnlyListWatches, OnlyListWatchClient};
-
 mod only_status;
-
-pub use only_status::OnlyStatusClient;
-
 mod only_watch;
-
-pub use only_watch::{AllOnlyWatches, OnlyWatchClient};
-
 mod only_writes;
-
-pub use only_writes::OnlyWritesClient;
-
 mod read_only;
-
-pub use read_only::{AllReadOnlies, ReadOnlyClient};
-
 mod read_only_without_watch;
-
-pub use read_only_without_watch::{AllReadOnlyWithoutWatches, ReadOnlyWithoutWatchClient};
-
 mod review;
-
-pub use review::ReviewClient;
-
 mod skip_create;
-
-pub use skip_create::{AllSkipCreates, SkipCreateClient};
-
 mod skip_some;
-
-pub use skip_some::SkipSomeClient;
-
 mod skip_watch;
 
+pub use cluster_no_verbs::ClusterNoVerbsClient;
+pub use cluster_read_only::ClusterReadOnlyClient;
+pub use no_verbs::NoVerbsClient;
+pub use only_get::OnlyGetClient;
+pub use only_list_get::{AllOnlyListGets, OnlyListGetClient};
+pub use only_list_watch::{AllOnlyListWatches, OnlyListWatchClient};
+pub use only_status::OnlyStatusClient;
+pub use only_watch::{AllOnlyWatches, OnlyWatchClient};
+pub use only_writes::OnlyWritesClient;
+pub use read_only::{AllReadOnlies, ReadOnlyClient};
+pub use read_only_without_watch::{AllReadOnlyWithoutWatches, ReadOnlyWithoutWatchClient};
+pub use review::ReviewClient;
+pub use skip_create::{AllSkipCreates, SkipCreateClient};
+pub use skip_some::SkipSomeClient;
 pub use skip_watch::{AllSkipWatches, SkipWatchClient};
 
 /// The typed clients of `verbs.example.com/v1`.

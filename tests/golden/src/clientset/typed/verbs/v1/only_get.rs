@@ -3,7 +3,7 @@
 
 //! The typed client of `OnlyGet` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Api, Client, Get, ObjectList, TypedClient};
+use genclient_runtime::{Api, Client, Get, TypedClient};
 use fixture_apis::verbs as v1;
 
 /// Reads and writes the `OnlyGet` objects of one namespace.

@@ -4,7 +4,7 @@
 //! The typed client of `OnlyWrites` (`verbs.example.com/v1`).
 
 use genclient_runtime::{
-    Api, Apply, Client, Create, Delete, DeleteCollection, ListParams, ObjectList, Patch,
+    Api, Apply, Client, Create, Delete, DeleteCollection, ListParams, Patch,
     PatchRequest, Serialize, TypedClient, Update,
 };
 use fixture_apis::verbs as v1;

@@ -3,7 +3,7 @@
 
 //! The typed client of `Review` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Api, Client, ObjectList, SubresourceCreate, TypedClient};
+use genclient_runtime::{Api, Client, SubresourceCreate, TypedClient};
 use fixture_apis::verbs as v1;
 
 /// Reads and writes the `Review` objects of one namespace.
