@@ -295,7 +295,8 @@ fn missing<K: CacheObject>(
             let is_listed = listed
                 .find(hash(object), |other| (namespace_of(other.as_ref()), other.name()) == key)
                 .is_some();
-            let is_newer = compare(object.resource_version(), version).is_some_and(|order| order.is_gt());
+            let is_newer =
+                !set_back && compare(object.resource_version(), version).is_some_and(|order| order.is_gt());
             !is_listed && !is_newer && (kept.is_empty() || !kept.contains(&ObjectKey::of(object.as_ref())))
         })
         .cloned()
