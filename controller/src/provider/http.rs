@@ -1,6 +1,6 @@
 //! The little HTTP that providers need: one JSON request, one answer, one deadline.
 
-use std::{io, path::Path, sync::Arc, time::Duration};
+use std::{fmt, io, path::Path, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode, Uri, header};
@@ -51,11 +51,13 @@ impl Answer {
 
     /// The body as this type.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
-        serde_json::from_slice(&self.body).map_err(|error| Error {
-            kind: ErrorKind::Protocol,
-            message: format!("the provider's answer ({}) could not be understood: {error}", self.status),
-            request_id: self.request_id(),
-        })
+        serde_json::from_slice(&self.body).map_err(|error| self.not_understood(&error))
+    }
+
+    /// The error of an answer that makes no sense.
+    pub fn not_understood(&self, why: &dyn fmt::Display) -> Error {
+        let message = format!("the provider's answer ({}) could not be understood: {why}", self.status);
+        Error { kind: ErrorKind::Protocol, message, request_id: self.request_id() }
     }
 }
 
@@ -104,7 +106,7 @@ impl Http {
         token: Option<&str>,
         body: Option<&Value>,
     ) -> Result<Answer, Error> {
-        let invalid = |error: &dyn std::fmt::Display| {
+        let invalid = |error: &dyn fmt::Display| {
             Error::new(ErrorKind::Rejected, format!("{method} {url} cannot be sent: {error}"))
         };
         let uri: Uri = url.parse().map_err(|error| invalid(&error))?;

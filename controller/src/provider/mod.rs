@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 pub use self::{
     error::{Error, ErrorKind, RetryPolicy},
     memory::{Memory, RemoteMemory, serve_memory},
-    neutron::{Cloud, CloudAuth, ConfigError, Neutron},
+    neutron::{Cloud, ConfigError, Neutron},
     spec::{Desired, InvalidSpec},
 };
 

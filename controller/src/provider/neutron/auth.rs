@@ -1,11 +1,10 @@
 //! Tokens and endpoints: who we are, and where the network service is.
 
 use http::{Method, StatusCode};
-use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use super::cloud::{Cloud, CloudAuth, ConfigError};
+use super::cloud::{Cloud, ConfigError};
 use crate::provider::{Error, ErrorKind, http::Http};
 
 /// What a request needs: the service's URL, and the token if there is one.
@@ -47,70 +46,43 @@ impl std::fmt::Debug for Keystone {
     }
 }
 
-#[derive(Deserialize)]
-struct TokenAnswer {
-    token: Token,
-}
-
-#[derive(Deserialize)]
-struct Token {
-    #[serde(default)]
-    catalog: Vec<Service>,
-}
-
-#[derive(Deserialize)]
-struct Service {
-    #[serde(rename = "type")]
-    type_: String,
-    endpoints: Vec<Endpoint>,
-}
-
-#[derive(Deserialize)]
-struct Endpoint {
-    interface: String,
-    region: Option<String>,
-    url: String,
-}
-
 impl Auth {
-    pub fn new(http: Http, cloud: Cloud) -> Result<Self, ConfigError> {
-        let Cloud { auth_type, auth, region_name, interface, network_endpoint_override, .. } = cloud;
-        let url = network_endpoint_override.or_else(|| auth.endpoint.clone()).map(|url| versioned(&url));
-        let guessed = match &auth {
-            CloudAuth { token: Some(_), .. } => "token",
-            CloudAuth { application_credential_id: Some(_), .. } => "v3applicationcredential",
-            CloudAuth { auth_url: Some(_), .. } => "password",
-            _ => "none",
+    pub fn new(http: Http, cloud: &Cloud) -> Result<Self, ConfigError> {
+        let url = cloud.network_endpoint_override.as_ref().or_else(|| cloud.auth("endpoint"));
+        let url = url.map(|url| versioned(url));
+        let guessed = match () {
+            () if cloud.auth("token").is_some() => "token",
+            () if cloud.auth("application_credential_id").is_some() => "v3applicationcredential",
+            () if cloud.auth("auth_url").is_some() => "password",
+            () => "none",
         };
-        let method = match auth_type.as_deref().unwrap_or(guessed) {
-            "none" | "noauth" => {
-                AuthMethod::Fixed(Session { url: url.ok_or(ConfigError::NoEndpoint)?, token: None })
+        let request = match cloud.auth_type.as_deref().unwrap_or(guessed) {
+            "none" | "noauth" | "token" | "v3token" | "admin_token" => {
+                let url = url.ok_or_else(|| {
+                    let advice = "give its URL, or OS_AUTH_URL, or OS_CLOUD and a clouds.yaml";
+                    ConfigError(format!("no network service is named: {advice}"))
+                })?;
+                let method = AuthMethod::Fixed(Session { url, token: cloud.auth("token").cloned() });
+                return Ok(Self { http, method, session: Mutex::default() });
             }
-            "token" | "v3token" | "admin_token" => {
-                let needs = |needs| ConfigError::Incomplete { method: "token", needs };
-                let url = url.ok_or_else(|| needs("the network service's URL"))?;
-                let token = auth.token.ok_or_else(|| needs("a token (OS_TOKEN)"))?;
-                AuthMethod::Fixed(Session { url, token: Some(token) })
+            "v3applicationcredential" => application_credential(cloud)?,
+            "password" | "v3password" => password(cloud)?,
+            other => {
+                let known = "none, token, password or v3applicationcredential";
+                return Err(ConfigError(format!(
+                    "authentication by `{other}` is not known: it must be {known}"
+                )));
             }
-            kind @ ("password" | "v3password" | "v3applicationcredential") => {
-                let identity = if kind == "v3applicationcredential" {
-                    application_credential(&auth)?
-                } else {
-                    password(&auth)?
-                };
-                let auth_url = auth.auth_url.as_deref().ok_or(ConfigError::NoEndpoint)?.trim_end_matches('/');
-                let auth_url = auth_url.strip_suffix("/v3").unwrap_or(auth_url);
-                AuthMethod::Keystone(Box::new(Keystone {
-                    tokens_url: format!("{auth_url}/v3/auth/tokens"),
-                    request: identity,
-                    url,
-                    region: region_name,
-                    interface: interface.unwrap_or_else(|| "public".to_owned()),
-                }))
-            }
-            other => return Err(ConfigError::UnknownAuthType(other.to_owned())),
         };
-        Ok(Self { http, method, session: Mutex::new(None) })
+        let auth_url = needed(cloud, "auth_url")?.trim_end_matches('/');
+        let keystone = Keystone {
+            tokens_url: format!("{}/v3/auth/tokens", auth_url.strip_suffix("/v3").unwrap_or(auth_url)),
+            request,
+            url,
+            region: cloud.region_name.clone(),
+            interface: cloud.interface.clone().unwrap_or_else(|| "public".to_owned()),
+        };
+        Ok(Self { http, method: AuthMethod::Keystone(Box::new(keystone)), session: Mutex::default() })
     }
 
     /// The session to use, fetched if there is none yet.
@@ -155,8 +127,8 @@ impl Keystone {
         let Some(token) = answer.headers.get("x-subject-token").and_then(|token| token.to_str().ok()) else {
             return fail(ErrorKind::Protocol, "Keystone's answer holds no token".into());
         };
-        let catalog = answer.json::<TokenAnswer>()?.token.catalog;
-        let Some(url) = self.url.clone().or_else(|| self.find(&catalog)) else {
+        let body: Value = answer.json()?;
+        let Some(url) = self.url.clone().or_else(|| self.find(&body["token"]["catalog"])) else {
             let message =
                 format!("Keystone's catalogue names no {} endpoint of a network service", self.interface);
             return fail(ErrorKind::Forbidden, message);
@@ -165,13 +137,14 @@ impl Keystone {
         Ok(Session { url, token: Some(token.to_owned()) })
     }
 
-    fn find(&self, catalog: &[Service]) -> Option<String> {
-        let mut endpoints =
-            catalog.iter().filter(|service| service.type_ == "network").flat_map(|s| &s.endpoints);
-        let fits = |endpoint: &&Endpoint| {
-            endpoint.interface == self.interface && (self.region.is_none() || endpoint.region == self.region)
-        };
-        endpoints.find(fits).map(|endpoint| versioned(&endpoint.url))
+    fn find(&self, catalog: &Value) -> Option<String> {
+        let services = catalog.as_array()?.iter().filter(|service| service["type"] == "network");
+        let mut endpoints = services.filter_map(|service| service["endpoints"].as_array()).flatten();
+        let endpoint = endpoints.find(|endpoint| {
+            let here = self.region.as_ref().is_none_or(|region| endpoint["region"] == **region);
+            here && endpoint["interface"] == self.interface
+        });
+        endpoint?["url"].as_str().map(versioned)
     }
 }
 
@@ -181,28 +154,23 @@ fn versioned(url: &str) -> String {
     format!("{}/v2.0", url.strip_suffix("/v2.0").unwrap_or(url))
 }
 
-fn password(auth: &CloudAuth) -> Result<Value, ConfigError> {
-    let needs = |needs| ConfigError::Incomplete { method: "password", needs };
-    let password = auth.password.as_ref().ok_or_else(|| needs("a password (OS_PASSWORD)"))?;
-    let user = named(&auth.user_id, &auth.username, &auth.user_domain_id, &auth.user_domain_name)
-        .ok_or_else(|| needs("a user (OS_USERNAME)"))?;
-    let project =
-        named(&auth.project_id, &auth.project_name, &auth.project_domain_id, &auth.project_domain_name)
-            .ok_or_else(|| needs("a project (OS_PROJECT_NAME)"))?;
-    let mut user = user;
-    user["password"] = json!(password);
+fn needed<'a>(cloud: &'a Cloud, name: &str) -> Result<&'a String, ConfigError> {
+    let missing = || ConfigError(format!("authentication needs `{name}` (OS_{})", name.to_uppercase()));
+    cloud.auth(name).ok_or_else(missing)
+}
+
+fn password(cloud: &Cloud) -> Result<Value, ConfigError> {
+    let (mut user, project) = (named(cloud, "user", "username")?, named(cloud, "project", "project_name")?);
+    user["password"] = json!(needed(cloud, "password")?);
     Ok(json!({ "auth": {
         "identity": { "methods": ["password"], "password": { "user": user } },
         "scope": { "project": project },
     } }))
 }
 
-fn application_credential(auth: &CloudAuth) -> Result<Value, ConfigError> {
-    let needs = |needs| ConfigError::Incomplete { method: "application credential", needs };
-    let id = auth.application_credential_id.as_ref();
-    let id = id.ok_or_else(|| needs("an id (OS_APPLICATION_CREDENTIAL_ID)"))?;
-    let secret = auth.application_credential_secret.as_ref();
-    let secret = secret.ok_or_else(|| needs("a secret (OS_APPLICATION_CREDENTIAL_SECRET)"))?;
+fn application_credential(cloud: &Cloud) -> Result<Value, ConfigError> {
+    let id = needed(cloud, "application_credential_id")?;
+    let secret = needed(cloud, "application_credential_secret")?;
     Ok(json!({ "auth": { "identity": {
         "methods": ["application_credential"],
         "application_credential": { "id": id, "secret": secret },
@@ -210,19 +178,13 @@ fn application_credential(auth: &CloudAuth) -> Result<Value, ConfigError> {
 }
 
 /// A user or a project: by id, or by its name in a domain.
-fn named(
-    id: &Option<String>,
-    name: &Option<String>,
-    domain_id: &Option<String>,
-    domain_name: &Option<String>,
-) -> Option<Value> {
-    if let Some(id) = id {
-        return Some(json!({ "id": id }));
+fn named(cloud: &Cloud, what: &str, name: &str) -> Result<Value, ConfigError> {
+    if let Some(id) = cloud.auth(&format!("{what}_id")) {
+        return Ok(json!({ "id": id }));
     }
-    let domain = match (domain_id, domain_name) {
-        (Some(id), _) => json!({ "id": id }),
-        (None, Some(name)) => json!({ "name": name }),
-        (None, None) => json!({ "id": "default" }),
+    let domain = match cloud.auth(&format!("{what}_domain_name")) {
+        Some(domain) => json!({ "name": domain }),
+        None => json!({ "id": cloud.auth(&format!("{what}_domain_id")).map_or("default", |id| id) }),
     };
-    name.as_ref().map(|name| json!({ "name": name, "domain": domain }))
+    Ok(json!({ "name": needed(cloud, name)?, "domain": domain }))
 }

@@ -1,7 +1,7 @@
 //! Neutron's API as far as it is needed: one call, one list, and what its errors mean.
 
 use http::{Method, StatusCode};
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -20,24 +20,6 @@ const LIST_ATTEMPTS: usize = 5;
 pub(super) struct Client {
     pub http: Http,
     pub auth: Auth,
-}
-
-/// What Neutron says when it refuses.
-#[derive(Deserialize)]
-struct Refusal {
-    #[serde(rename = "NeutronError")]
-    error: NeutronError,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum NeutronError {
-    Typed {
-        #[serde(rename = "type")]
-        type_: String,
-        message: String,
-    },
-    Text(String),
 }
 
 impl Client {
@@ -82,14 +64,17 @@ impl Client {
     /// Everything in a collection that the filters let through, page by page.
     ///
     /// Filters can be looser than equality, so the caller looks again.
-    pub async fn list<T: DeserializeOwned + HasId>(
+    pub async fn list<T: DeserializeOwned>(
         &self,
         collection: &str,
         filters: &[(&str, &str)],
     ) -> Result<Vec<T>, Error> {
         for _ in 0..LIST_ATTEMPTS {
             if let Some(entries) = self.list_once(collection, filters).await? {
-                return Ok(entries);
+                return serde_json::from_value(entries.into()).map_err(|error| {
+                    let message = format!("the list of {collection} could not be understood: {error}");
+                    Error::new(ErrorKind::Protocol, message)
+                });
             }
         }
         let message = format!("the list of {collection} changed too fast to be read");
@@ -97,15 +82,16 @@ impl Client {
     }
 
     /// `None` if the last entry of a page was gone when the next page was asked for.
-    async fn list_once<T: DeserializeOwned + HasId>(
+    async fn list_once(
         &self,
         collection: &str,
         filters: &[(&str, &str)],
-    ) -> Result<Option<Vec<T>>, Error> {
-        let mut entries: Vec<T> = Vec::new();
+    ) -> Result<Option<Vec<Value>>, Error> {
+        let mut entries: Vec<Value> = Vec::new();
         loop {
-            let path = page_path(collection, filters, entries.last().map(HasId::id));
-            let Some(answer) = self.call(Method::GET, &path, None).await? else {
+            let marker = entries.last().and_then(|last| last["id"].as_str());
+            let Some(answer) = self.call(Method::GET, &page_path(collection, filters, marker), None).await?
+            else {
                 if entries.is_empty() {
                     let message = format!("the provider has no {collection}: is this a network service?");
                     return Err(Error::new(ErrorKind::Rejected, message));
@@ -113,16 +99,14 @@ impl Client {
                 return Ok(None);
             };
             let mut page: Value = answer.json()?;
-            let links = page[format!("{collection}_links")].take();
-            let listed: Vec<T> = serde_json::from_value(page[collection].take()).map_err(|error| Error {
-                kind: ErrorKind::Protocol,
-                message: format!("the list of {collection} could not be understood: {error}"),
-                request_id: answer.request_id(),
-            })?;
-            let more = !listed.is_empty()
-                && links.as_array().is_some_and(|links| links.iter().any(|link| link["rel"] == "next"));
+            let Value::Array(listed) = page[collection].take() else {
+                return Err(answer.not_understood(&"it holds no list"));
+            };
+            let links = page[format!("{collection}_links")].as_array();
+            let more = links.is_some_and(|links| links.iter().any(|link| link["rel"] == "next"));
+            let complete = listed.is_empty() || !more;
             entries.extend(listed);
-            if !more {
+            if complete {
                 return Ok(Some(entries));
             }
         }
@@ -136,18 +120,15 @@ fn page_path(collection: &str, filters: &[(&str, &str)], after: Option<&str>) ->
     format!("/{collection}?{}", query.finish())
 }
 
-/// An entry of a list that can mark the end of a page.
-pub(super) trait HasId {
-    fn id(&self) -> &str;
-}
-
 /// What a refusal means. Some are not JSON, and 401 has a shape of its own.
 fn refusal(method: &Method, path: &str, answer: &Answer) -> Error {
-    let (type_, text) = match serde_json::from_slice(&answer.body) {
-        Ok(Refusal { error: NeutronError::Typed { type_, message } }) => (type_, message),
-        Ok(Refusal { error: NeutronError::Text(message) }) => (String::new(), message),
-        Err(_) => (String::new(), String::from_utf8_lossy(&answer.body).trim().chars().take(300).collect()),
-    };
+    let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let error = &body["NeutronError"];
+    let type_ = error["type"].as_str().unwrap_or_default();
+    let text = error["message"].as_str().or_else(|| error.as_str()).map_or_else(
+        || String::from_utf8_lossy(&answer.body).trim().chars().take(300).collect(),
+        str::to_owned,
+    );
     let kind = match answer.status {
         StatusCode::UNAUTHORIZED => ErrorKind::Unauthorized,
         // Neutron answers 409, and older ones 413, when a quota is used up.
@@ -160,7 +141,6 @@ fn refusal(method: &Method, path: &str, answer: &Answer) -> Error {
         status if status.is_client_error() => ErrorKind::Rejected,
         _ => ErrorKind::Unavailable,
     };
-    let type_ = if type_.is_empty() { type_ } else { format!(" {type_}") };
-    let message = format!("{method} {path} was answered with {}{type_}: {text}", answer.status.as_u16());
+    let message = format!("{method} {path} was answered with {} {type_}: {text}", answer.status.as_u16());
     Error { kind, message, request_id: answer.request_id() }
 }

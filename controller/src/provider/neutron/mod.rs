@@ -23,11 +23,8 @@ use ipnet::IpNet;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-pub use self::cloud::{Cloud, CloudAuth, ConfigError};
-use self::{
-    auth::Auth,
-    client::{Client, HasId},
-};
+pub use self::cloud::{Cloud, ConfigError};
+use self::{auth::Auth, client::Client};
 use super::{Actual, Desired, Error, ErrorKind, Owner, Provider, http::Http};
 
 /// The tag of all networks that a controller of this kind made, and the first word of their marker.
@@ -62,18 +59,6 @@ struct Subnet {
     gateway_ip: Option<IpAddr>,
 }
 
-impl HasId for Network {
-    fn id(&self) -> &str {
-        &self.id
-    }
-}
-
-impl HasId for Subnet {
-    fn id(&self) -> &str {
-        &self.id
-    }
-}
-
 impl Subnet {
     fn is(&self, desired: &Desired) -> bool {
         self.cidr.trunc() == desired.cidr && self.gateway_ip == Some(desired.gateway)
@@ -95,10 +80,11 @@ impl Neutron {
     /// most 64 letters, digits, `-`, `_` and `.`; anything else in it is replaced by `-`. It must stay
     /// the same for as long as there are networks.
     pub fn new(cloud: Cloud, installation: &str) -> Result<Self, ConfigError> {
-        let http = Http::new(cloud.cacert.as_deref())?;
+        let http = Http::new(cloud.cacert.as_deref())
+            .map_err(|error| ConfigError(format!("the certificates to trust cannot be read: {error}")))?;
         let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
         let installation = installation.chars().take(64).map(plain).collect();
-        Ok(Self { client: Client { http: http.clone(), auth: Auth::new(http, cloud)? }, installation })
+        Ok(Self { client: Client { http: http.clone(), auth: Auth::new(http, &cloud)? }, installation })
     }
 
     /// Waits so long for each answer instead of 30 seconds.
@@ -208,11 +194,7 @@ impl Neutron {
             return Err(Error::new(ErrorKind::Conflict, format!("{method} {path}: it is gone")));
         };
         let mut body: Value = answer.json()?;
-        serde_json::from_value(body[kind].take()).map_err(|error| Error {
-            kind: ErrorKind::Protocol,
-            message: format!("the {kind} could not be understood: {error}"),
-            request_id: answer.request_id(),
-        })
+        serde_json::from_value(body[kind].take()).map_err(|error| answer.not_understood(&error))
     }
 
     /// Brings a network's only subnet about.
