@@ -2,12 +2,12 @@
 
 use http::{Method, StatusCode};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
-use tokio::time::Instant;
+use serde_json::{Value, json};
+use tokio::time::{Duration, Instant};
 
-use super::auth::{Auth, Session};
-use crate::provider::{
-    Error, ErrorKind,
+use crate::{
+    Cloud, ConfigError, Error, ErrorKind, Network, Subnet,
+    auth::{Auth, Session},
     http::{Answer, Http},
 };
 
@@ -16,22 +16,99 @@ const PAGE: usize = 500;
 /// How often a list begins anew because an entry vanished between two pages.
 const LIST_ATTEMPTS: usize = 5;
 
+/// What a list is narrowed down to: names of fields, and the value that each must have.
+pub type Filters<'a> = &'a [(&'a str, &'a str)];
+
+/// Makes the calls.
 #[derive(Debug)]
-pub(super) struct Client {
-    pub http: Http,
-    pub auth: Auth,
+pub struct Client {
+    http: Http,
+    auth: Auth,
 }
 
 impl Client {
-    /// Sends a request, with a new token if the old one is refused, and gives the body of a success.
+    /// Speaks to this cloud's network service. Nothing is sent before the first call.
+    pub fn new(cloud: &Cloud) -> Result<Self, ConfigError> {
+        let http = Http::new(cloud.cacert.as_deref())
+            .map_err(|error| ConfigError(format!("the certificates to trust cannot be read: {error}")))?;
+        Ok(Self { http: http.clone(), auth: Auth::new(http, cloud)? })
+    }
+
+    /// Waits so long for each answer instead of 30 seconds.
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        for http in [&mut self.http, &mut self.auth.http] {
+            *http = http.clone().with_timeout(timeout);
+        }
+        self
+    }
+
+    /// The networks that the filters let through.
     ///
-    /// `Ok(None)` says that there is no such thing (404).
-    pub async fn call(
+    /// Filters can be looser than equality, such as case-insensitive: look again.
+    pub async fn networks(&self, filters: Filters<'_>) -> Result<Vec<Network>, Error> {
+        self.list("networks", filters).await
+    }
+
+    /// Makes a network of these fields.
+    pub async fn create_network(&self, fields: Value) -> Result<Network, Error> {
+        self.write(Method::POST, "/networks", "network", fields).await
+    }
+
+    /// Changes these fields of a network.
+    pub async fn update_network(&self, id: &str, fields: Value) -> Result<Network, Error> {
+        self.write(Method::PUT, &format!("/networks/{id}"), "network", fields).await
+    }
+
+    /// Adds a tag to a network. That it is there already, or that the network is gone, is success.
+    pub async fn tag_network(&self, id: &str, tag: &str) -> Result<(), Error> {
+        self.call(Method::PUT, &format!("/networks/{id}/tags/{tag}"), None).await.map(drop)
+    }
+
+    /// Deletes a network and its subnets. That it is gone already is success.
+    pub async fn delete_network(&self, id: &str) -> Result<(), Error> {
+        self.call(Method::DELETE, &format!("/networks/{id}"), None).await.map(drop)
+    }
+
+    /// The subnets that the filters let through; they can be as loose as those of networks.
+    pub async fn subnets(&self, filters: Filters<'_>) -> Result<Vec<Subnet>, Error> {
+        self.list("subnets", filters).await
+    }
+
+    /// Makes a subnet of these fields.
+    pub async fn create_subnet(&self, fields: Value) -> Result<Subnet, Error> {
+        self.write(Method::POST, "/subnets", "subnet", fields).await
+    }
+
+    /// Changes these fields of a subnet.
+    pub async fn update_subnet(&self, id: &str, fields: Value) -> Result<Subnet, Error> {
+        self.write(Method::PUT, &format!("/subnets/{id}"), "subnet", fields).await
+    }
+
+    /// Deletes a subnet. That it is gone already is success.
+    pub async fn delete_subnet(&self, id: &str) -> Result<(), Error> {
+        self.call(Method::DELETE, &format!("/subnets/{id}"), None).await.map(drop)
+    }
+
+    /// Creates or changes something, and gives what the server made of it.
+    async fn write<T: DeserializeOwned>(
         &self,
         method: Method,
         path: &str,
-        body: Option<&Value>,
-    ) -> Result<Option<Answer>, Error> {
+        kind: &str,
+        fields: Value,
+    ) -> Result<T, Error> {
+        let Some(answer) = self.call(method.clone(), path, Some(&json!({ kind: fields }))).await? else {
+            // It vanished between two calls; the next try sees what is left.
+            return Err(Error::new(ErrorKind::Conflict, format!("{method} {path}: it is gone")));
+        };
+        let mut body: Value = answer.json()?;
+        serde_json::from_value(body[kind].take()).map_err(|error| answer.not_understood(&error))
+    }
+
+    /// Sends a request, with a new token if the old one is refused, and gives the body of a success.
+    ///
+    /// `Ok(None)` says that there is no such thing (404).
+    async fn call(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Option<Answer>, Error> {
         let session = self.auth.session().await?;
         let mut answer = self.send(&session, &method, path, body).await?;
         if answer.status == StatusCode::UNAUTHORIZED
@@ -62,12 +139,10 @@ impl Client {
     }
 
     /// Everything in a collection that the filters let through, page by page.
-    ///
-    /// Filters can be looser than equality, so the caller looks again.
-    pub async fn list<T: DeserializeOwned>(
+    async fn list<T: DeserializeOwned>(
         &self,
         collection: &str,
-        filters: &[(&str, &str)],
+        filters: Filters<'_>,
     ) -> Result<Vec<T>, Error> {
         for _ in 0..LIST_ATTEMPTS {
             if let Some(entries) = self.list_once(collection, filters).await? {
@@ -82,18 +157,14 @@ impl Client {
     }
 
     /// `None` if the last entry of a page was gone when the next page was asked for.
-    async fn list_once(
-        &self,
-        collection: &str,
-        filters: &[(&str, &str)],
-    ) -> Result<Option<Vec<Value>>, Error> {
+    async fn list_once(&self, collection: &str, filters: Filters<'_>) -> Result<Option<Vec<Value>>, Error> {
         let mut entries: Vec<Value> = Vec::new();
         loop {
             let marker = entries.last().and_then(|last| last["id"].as_str());
             let Some(answer) = self.call(Method::GET, &page_path(collection, filters, marker), None).await?
             else {
                 if entries.is_empty() {
-                    let message = format!("the provider has no {collection}: is this a network service?");
+                    let message = format!("the server has no {collection}: is this a network service?");
                     return Err(Error::new(ErrorKind::Rejected, message));
                 }
                 return Ok(None);
@@ -113,7 +184,7 @@ impl Client {
     }
 }
 
-fn page_path(collection: &str, filters: &[(&str, &str)], after: Option<&str>) -> String {
+fn page_path(collection: &str, filters: Filters<'_>, after: Option<&str>) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.extend_pairs(filters).append_pair("limit", &PAGE.to_string());
     query.extend_pairs(after.map(|id| ("marker", id)));
