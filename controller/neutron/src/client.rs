@@ -1,5 +1,7 @@
 //! Neutron's API as far as it is needed: one call, one list, and what its errors mean.
 
+use std::borrow::Cow;
+
 use http::{Method, StatusCode};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -196,10 +198,9 @@ fn refusal(method: &Method, path: &str, answer: &Answer) -> Error {
     let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let error = &body["NeutronError"];
     let type_ = error["type"].as_str().unwrap_or_default();
-    let text = error["message"].as_str().or_else(|| error.as_str()).map_or_else(
-        || String::from_utf8_lossy(&answer.body).trim().chars().take(300).collect(),
-        str::to_owned,
-    );
+    let text = [&error["message"], error, &body["error"]["message"]].into_iter().find_map(Value::as_str);
+    let text = text.map_or_else(|| String::from_utf8_lossy(&answer.body), Cow::from);
+    let text: String = text.trim().chars().take(300).collect();
     let kind = match answer.status {
         StatusCode::UNAUTHORIZED => ErrorKind::Unauthorized,
         // Neutron answers 409, and older ones 413, when a quota is used up.
@@ -212,6 +213,7 @@ fn refusal(method: &Method, path: &str, answer: &Answer) -> Error {
         status if status.is_client_error() => ErrorKind::Rejected,
         _ => ErrorKind::Unavailable,
     };
-    let message = format!("{method} {path} was answered with {} {type_}: {text}", answer.status.as_u16());
+    let said = if type_.is_empty() { text } else { format!("{type_}: {text}") };
+    let message = format!("{method} {path} was answered with {}: {said}", answer.status.as_u16());
     Error { kind, message, request_id: answer.request_id() }
 }

@@ -18,7 +18,7 @@ use crate::{
 impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
     /// Tells the changes until the watch ends, then says where to go on.
     pub(super) async fn watch(&mut self, open: Option<Box<Watch>>) -> Result<Next, Stop> {
-        let Some(version) = self.version.clone() else { return Ok(Next::List) };
+        let Some(version) = self.not_older_than() else { return Ok(Next::List) };
         let opened = Instant::now();
         let mut watch = match open {
             Some(watch) => watch,
@@ -46,7 +46,6 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
             self.report.events(&batch);
             if let Some(version) = batch.iter().rev().find_map(version_of) {
                 self.version = Some(version.to_owned());
-                self.told = self.version.clone();
             }
             self.unreadable = false;
             self.sink.send(batch).await?;
