@@ -4,20 +4,26 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use super::cloud::{Cloud, ConfigError};
-use crate::provider::{Error, ErrorKind, http::Http};
+use crate::{Cloud, ConfigError, Error, ErrorKind, http::Http};
 
 /// What a request needs: the service's URL, and the token if there is one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Session {
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Session {
     /// The URL up to and with the version.
     pub url: String,
     pub token: Option<String>,
 }
 
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The token is as good as the password.
+        f.debug_struct("Session").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
 /// Gives out sessions, and renews them when a token is refused.
 #[derive(Debug)]
-pub(super) struct Auth {
+pub(crate) struct Auth {
     pub http: Http,
     method: AuthMethod,
     /// Renewed by one task at a time; the others wait for its outcome.

@@ -1,4 +1,4 @@
-//! The little HTTP that providers need: one JSON request, one answer, one deadline.
+//! The little HTTP that is needed: one JSON request, one answer, one deadline.
 
 use std::{fmt, io, path::Path, sync::Arc, time::Duration};
 
@@ -18,9 +18,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::{Error, ErrorKind};
+use crate::{Error, ErrorKind};
 
-/// No answer of a provider is larger than this.
+/// No answer is larger than this.
 const MAX_BODY: usize = 16 << 20;
 /// A server whose database hangs never answers; a connection pool must not wait for it either.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -29,21 +29,21 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An HTTP client for JSON; clones share their connections.
 #[derive(Clone, Debug)]
-pub(super) struct Http {
+pub(crate) struct Http {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     timeout: Duration,
 }
 
 /// An answer, whatever its status.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(crate) struct Answer {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Bytes,
 }
 
 impl Answer {
-    /// The provider's name for the request.
+    /// The server's name for the request.
     pub fn request_id(&self) -> Option<String> {
         let id = self.headers.get("x-openstack-request-id")?;
         Some(String::from_utf8_lossy(id.as_bytes()).into_owned())
@@ -56,7 +56,7 @@ impl Answer {
 
     /// The error of an answer that makes no sense.
     pub fn not_understood(&self, why: &dyn fmt::Display) -> Error {
-        let message = format!("the provider's answer ({}) could not be understood: {why}", self.status);
+        let message = format!("the answer ({}) could not be understood: {why}", self.status);
         Error { kind: ErrorKind::Protocol, message, request_id: self.request_id() }
     }
 }

@@ -6,9 +6,6 @@
 //! oldest. A network's name is the object's name; the namespace and the uid are in the description,
 //! with the name of the installation, so that several can share a project.
 
-mod auth;
-mod client;
-mod cloud;
 #[cfg(test)]
 mod tests;
 
@@ -18,14 +15,11 @@ use std::{
 };
 
 use genclient_runtime::ObjectKey;
-use http::Method;
 use ipnet::IpNet;
-use serde::{Deserialize, de::DeserializeOwned};
+use neutron_client::{Client, Cloud, ConfigError, Network, Subnet};
 use serde_json::{Value, json};
 
-pub use self::cloud::{Cloud, ConfigError};
-use self::{auth::Auth, client::Client};
-use super::{Actual, Desired, Error, ErrorKind, Owner, Provider, http::Http};
+use super::{Actual, Desired, Error, ErrorKind, Owner, Provider};
 
 /// The tag of all networks that a controller of this kind made, and the first word of their marker.
 const TAG: &str = "samplecrd-controller";
@@ -36,33 +30,6 @@ pub struct Neutron {
     client: Client,
     /// The name of the installation, a part of every marker.
     installation: String,
-}
-
-#[derive(Debug, Deserialize)]
-struct Network {
-    id: String,
-    name: String,
-    #[serde(default)]
-    description: String,
-    #[serde(default)]
-    created_at: String,
-    /// Absent where Neutron does not offer tags.
-    tags: Option<Vec<String>>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Subnet {
-    id: String,
-    #[serde(default)]
-    description: String,
-    cidr: IpNet,
-    gateway_ip: Option<IpAddr>,
-}
-
-impl Subnet {
-    fn is(&self, desired: &Desired) -> bool {
-        self.cidr.trunc() == desired.cidr && self.gateway_ip == Some(desired.gateway)
-    }
 }
 
 /// An owner's things in Neutron.
@@ -80,18 +47,14 @@ impl Neutron {
     /// most 64 letters, digits, `-`, `_` and `.`; anything else in it is replaced by `-`. It must stay
     /// the same for as long as there are networks.
     pub fn new(cloud: Cloud, installation: &str) -> Result<Self, ConfigError> {
-        let http = Http::new(cloud.cacert.as_deref())
-            .map_err(|error| ConfigError(format!("the certificates to trust cannot be read: {error}")))?;
         let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
         let installation = installation.chars().take(64).map(plain).collect();
-        Ok(Self { client: Client { http: http.clone(), auth: Auth::new(http, &cloud)? }, installation })
+        Ok(Self { client: Client::new(&cloud)?, installation })
     }
 
     /// Waits so long for each answer instead of 30 seconds.
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
-        for http in [&mut self.client.http, &mut self.client.auth.http] {
-            *http = http.clone().with_timeout(timeout);
-        }
+        self.client = self.client.with_timeout(timeout);
         self
     }
 
@@ -134,14 +97,14 @@ impl Neutron {
     /// The networks that carry this owner, whatever their name.
     async fn of_owner(&self, owner: &Owner) -> Result<Vec<Network>, Error> {
         let marker = self.marker(owner);
-        let mut networks: Vec<Network> = self.client.list("networks", &[("description", &marker)]).await?;
+        let mut networks = self.client.networks(&[("description", &marker)]).await?;
         networks.retain(|network| network.description == marker);
         Ok(networks)
     }
 
     /// The networks of all objects that ever had this key.
     async fn of_key(&self, namespace: &str, name: &str) -> Result<Vec<Network>, Error> {
-        let mut networks: Vec<Network> = self.client.list("networks", &[("name", name)]).await?;
+        let mut networks = self.client.networks(&[("name", name)]).await?;
         networks.retain(|network| {
             network.name == name && self.owner_of(network).is_some_and(|owner| owner.namespace == namespace)
         });
@@ -150,7 +113,7 @@ impl Neutron {
 
     /// The subnets of a network: ours, and whether others made some in it.
     async fn subnets(&self, network: &Network) -> Result<(Vec<Subnet>, bool), Error> {
-        let mut subnets: Vec<Subnet> = self.client.list("subnets", &[("network_id", &network.id)]).await?;
+        let mut subnets = self.client.subnets(&[("network_id", &network.id)]).await?;
         let all = subnets.len();
         subnets.retain(|subnet| subnet.description == network.description);
         let foreign = subnets.len() < all;
@@ -172,29 +135,7 @@ impl Neutron {
             let message = format!("network {} holds subnets that this controller did not make", network.id);
             return Err(Error::new(ErrorKind::InUse, message));
         }
-        self.delete_at(&format!("/networks/{}", network.id)).await
-    }
-
-    /// That it is gone already is success.
-    async fn delete_at(&self, path: &str) -> Result<(), Error> {
-        self.client.call(Method::DELETE, path, None).await?;
-        Ok(())
-    }
-
-    /// Creates or changes something, and gives what Neutron made of it.
-    async fn write<T: DeserializeOwned>(
-        &self,
-        method: Method,
-        path: &str,
-        kind: &str,
-        body: Value,
-    ) -> Result<T, Error> {
-        let Some(answer) = self.client.call(method.clone(), path, Some(&json!({ kind: body }))).await? else {
-            // It vanished between two calls; the next try sees what is left.
-            return Err(Error::new(ErrorKind::Conflict, format!("{method} {path}: it is gone")));
-        };
-        let mut body: Value = answer.json()?;
-        serde_json::from_value(body[kind].take()).map_err(|error| answer.not_understood(&error))
+        Ok(self.client.delete_network(&network.id).await?)
     }
 
     /// Brings a network's only subnet about.
@@ -207,15 +148,14 @@ impl Neutron {
         let (overlapping, apart): (Vec<_>, Vec<_>) =
             wrong.into_iter().partition(|subnet| overlap(&subnet.cidr, &desired.cidr));
         for subnet in overlapping.iter().chain(right.iter().skip(1)) {
-            self.delete_at(&format!("/subnets/{}", subnet.id)).await?;
+            self.client.delete_subnet(&subnet.id).await?;
         }
         match right.first() {
-            Some(subnet) if subnet.is(desired) => {}
+            Some(subnet) if subnet.gateway_ip == Some(desired.gateway) => {}
             Some(subnet) => {
                 // The gateway must not lie in a pool: both change together.
                 let body = json!({ "gateway_ip": desired.gateway, "allocation_pools": pools(desired) });
-                let path = format!("/subnets/{}", subnet.id);
-                let _: Subnet = self.write(Method::PUT, &path, "subnet", body).await?;
+                self.client.update_subnet(&subnet.id, body).await?;
             }
             None => {
                 let body = json!({
@@ -226,11 +166,11 @@ impl Neutron {
                     "cidr": desired.cidr,
                     "gateway_ip": desired.gateway,
                 });
-                let _: Subnet = self.write(Method::POST, "/subnets", "subnet", body).await?;
+                self.client.create_subnet(body).await?;
             }
         }
         for subnet in &apart {
-            self.delete_at(&format!("/subnets/{}", subnet.id)).await?;
+            self.client.delete_subnet(&subnet.id).await?;
         }
         Ok(())
     }
@@ -264,17 +204,15 @@ impl Provider for Neutron {
             Some(network) => network,
             None => {
                 let body = json!({ "name": owner.name, "description": self.marker(owner) });
-                self.write(Method::POST, "/networks", "network", body).await?
+                self.client.create_network(body).await?
             }
         };
         if network.name != owner.name {
-            let path = format!("/networks/{}", network.id);
-            network = self.write(Method::PUT, &path, "network", json!({ "name": owner.name })).await?;
+            network = self.client.update_network(&network.id, json!({ "name": owner.name })).await?;
         }
         self.apply_subnet(&network, desired).await?;
         if network.tags.as_ref().is_some_and(|tags| !tags.iter().any(|tag| tag == TAG)) {
-            let path = format!("/networks/{}/tags/{TAG}", network.id);
-            self.client.call(Method::PUT, &path, None).await?;
+            self.client.tag_network(&network.id, TAG).await?;
         }
         Ok(Actual { id: network.id, config: Some(*desired), tidy: true })
     }
@@ -296,11 +234,29 @@ impl Provider for Neutron {
 
     async fn owners(&self) -> Result<Vec<Owner>, Error> {
         // Not by tag: a crash can come between a network and its tag.
-        let networks: Vec<Network> = self.client.list("networks", &[]).await?;
+        let networks = self.client.networks(&[]).await?;
         let mut owners: Vec<_> = networks.iter().filter_map(|network| self.owner_of(network)).collect();
         owners.sort();
         owners.dedup();
         Ok(owners)
+    }
+}
+
+/// The classes are the same; what helps against each is the controller's affair.
+impl From<neutron_client::Error> for Error {
+    fn from(error: neutron_client::Error) -> Self {
+        use neutron_client::ErrorKind as Theirs;
+        let kind = match error.kind {
+            Theirs::Unavailable => ErrorKind::Unavailable,
+            Theirs::InUse => ErrorKind::InUse,
+            Theirs::Conflict => ErrorKind::Conflict,
+            Theirs::OverQuota => ErrorKind::OverQuota,
+            Theirs::Rejected => ErrorKind::Rejected,
+            Theirs::Forbidden => ErrorKind::Forbidden,
+            Theirs::Unauthorized => ErrorKind::Unauthorized,
+            Theirs::Protocol => ErrorKind::Protocol,
+        };
+        Self { kind, message: error.message, request_id: error.request_id }
     }
 }
 

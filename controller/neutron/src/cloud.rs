@@ -44,7 +44,7 @@ pub struct Cloud {
 /// Why a cloud cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct ConfigError(pub(super) String);
+pub struct ConfigError(pub(crate) String);
 
 #[derive(Deserialize)]
 struct CloudsFile {
@@ -96,7 +96,7 @@ impl Cloud {
     }
 
     /// A value of `auth`.
-    pub(super) fn auth(&self, name: &str) -> Option<&String> {
+    pub(crate) fn auth(&self, name: &str) -> Option<&String> {
         self.auth.get(name)
     }
 }

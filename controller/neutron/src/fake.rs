@@ -1,4 +1,9 @@
 //! A small Neutron with a Keystone, which can be told to fail at any request.
+//!
+//! It knows as much of Neutron as the client uses, with the traits that make a client's life hard: loose
+//! filters, names that are not unique, ranges that must not overlap, gateways that must not lie in a pool.
+
+#![allow(clippy::unwrap_used, reason = "a request that makes no sense must end the test that sent it")]
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -27,9 +32,12 @@ pub enum Fault {
     Hang,
 }
 
-#[derive(Default)]
+/// What it holds, open to tests.
+#[derive(Debug, Default)]
 pub struct State {
+    /// The networks, by id.
     pub networks: BTreeMap<String, Value>,
+    /// The subnets, by id.
     pub subnets: BTreeMap<String, Value>,
     /// Faults by the number of the request, from 0.
     pub faults: HashMap<usize, Fault>,
@@ -37,18 +45,24 @@ pub struct State {
     pub requests: Vec<String>,
     /// The token that is accepted, if one is needed.
     pub token: Option<String>,
+    /// How many tokens were given out: the nth is `token-n`.
     pub logins: usize,
+    /// How many entries a page has, instead of as many as are asked for.
     pub page: Option<usize>,
     made: usize,
 }
 
-#[derive(Clone)]
+/// A server on a port of its own; it ends with the last clone.
+#[derive(Clone, Debug)]
 pub struct Fake {
+    /// Where it listens: the network service is below `/v2.0`, Keystone below `/v3`.
     pub url: String,
+    /// What it holds.
     pub state: Arc<Mutex<State>>,
     _server: Arc<Aborted>,
 }
 
+#[derive(Debug)]
 struct Aborted(JoinHandle<()>);
 
 impl Drop for Aborted {
@@ -58,6 +72,7 @@ impl Drop for Aborted {
 }
 
 impl Fake {
+    /// Starts an empty one.
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -80,6 +95,7 @@ impl Fake {
         state.faults.insert(number, fault);
     }
 
+    /// Method and path of every request.
     pub fn requests(&self) -> Vec<String> {
         self.state.lock().requests.clone()
     }
