@@ -12,21 +12,22 @@ fn owner(name: &str, uid: &str) -> Owner {
 }
 
 fn desired(cidr: &str, gateway: &str) -> Desired {
-    Desired::parse(cidr, gateway).unwrap()
+    Desired::parse(cidr, gateway).expect("the range and the gateway are valid")
 }
 
 fn provider(server: &Server) -> Neutron {
-    Neutron::new(Cloud::at(server.url()), "test").unwrap()
+    Neutron::new(Cloud::at(server.url()), "test").expect("a URL is enough")
 }
 
 /// A provider that logs in with these variables.
 fn logged_in(variables: &[(&str, String)]) -> Neutron {
     let variable = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, v)| v.clone());
-    Neutron::new(Cloud::from_env(variable).unwrap(), "test").unwrap()
+    let cloud = Cloud::from_env(variable).expect("no clouds file is read");
+    Neutron::new(cloud, "test").expect("the credentials are complete")
 }
 
 async fn is(neutron: &Neutron, owner: &Owner, wanted: &Desired) -> bool {
-    neutron.get(owner).await.unwrap().is_some_and(|actual| actual.is(wanted))
+    neutron.get(owner).await.expect("Neutron answers").is_some_and(|actual| actual.is(wanted))
 }
 
 #[tokio::test]
@@ -51,7 +52,7 @@ async fn networks_are_made_changed_and_removed() {
         assert_eq!(*id.get_or_insert(made.id.clone()), made.id, "the network stays");
         neutron.apply(&owner, &wanted).await.unwrap();
     }
-    assert_eq!(neutron.owners().await.unwrap(), [owner.clone()]);
+    assert_eq!(neutron.owners().await.unwrap(), std::slice::from_ref(&owner));
     neutron.delete(&owner).await.unwrap();
     neutron.delete(&owner).await.unwrap();
     neutron.delete_key(&owner.key()).await.unwrap();
@@ -68,7 +69,7 @@ async fn left_overs_go_and_other_installations_stay() {
     theirs.apply(&earlier, &wanted).await.unwrap();
     ours.apply(&earlier, &wanted).await.unwrap();
     ours.apply(&now, &wanted).await.unwrap();
-    assert_eq!(ours.owners().await.unwrap(), [now.clone()]);
+    assert_eq!(ours.owners().await.unwrap(), std::slice::from_ref(&now));
     ours.delete_key(&now.key()).await.unwrap();
     assert_eq!(ours.owners().await.unwrap(), []);
     assert!(is(&theirs, &earlier, &wanted).await);
