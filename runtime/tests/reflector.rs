@@ -406,6 +406,40 @@ async fn the_transform_runs_once_for_each_object_however_it_comes() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_transform_or_a_hook_that_panics_stops_nothing() {
+    for streaming_lists in [true, false] {
+        let config = ReflectorConfig {
+            streaming_lists,
+            transform: Some(Arc::new(|object: &mut ConfigMap| {
+                assert_ne!(object.metadata.name.as_deref(), Some("b"), "not this one");
+            })),
+            on_error: Some(Arc::new(|_: &Error| panic!("the hook has a fault"))),
+            ..ReflectorConfig::default()
+        };
+        let attempts = AtomicUsize::new(0);
+        let (client, _log) =
+            in_process(move |request: Received| match attempts.fetch_add(1, Ordering::SeqCst) {
+                0 => Answer::Refuse,
+                _ if request.is_streaming_list() => Answer::watch([
+                    added(config_map("a", 1)),
+                    added(config_map("b", 2)),
+                    initial_events_end(10),
+                    deleted(config_map("b", 11)),
+                ]),
+                _ if request.is_watch() => Answer::watch([deleted(config_map("b", 11))]),
+                _ => Answer::json(list(10, [config_map("a", 1), config_map("b", 2)])),
+            });
+        let mut running = run(client, config);
+        running.view.reach(10).await;
+        assert_eq!(running.view.names(), ["a@1"]);
+        assert_eq!(running.view.invalid[0].key.to_string(), "default/b");
+        assert!(running.view.invalid[0].error.starts_with("the transform panicked: "));
+        running.view.reach(11).await;
+        assert!(running.view.invalid.is_empty(), "it is gone");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn managed_fields_are_kept_only_where_they_are_asked_for() {
     for (streaming_lists, keep_managed_fields) in [(true, true), (true, false), (false, true), (false, false)]
     {
@@ -439,8 +473,7 @@ async fn an_absent_resource_is_reported_in_words_retried_and_followed_once_it_ap
     });
     let config = ReflectorConfig {
         on_error: Some(Arc::new(move |error: &Error| {
-            assert!(error.is_not_found());
-            told.fetch_add(1, Ordering::SeqCst);
+            told.fetch_add(usize::from(error.is_not_found()), Ordering::SeqCst);
         })),
         ..ReflectorConfig::default()
     };

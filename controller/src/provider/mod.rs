@@ -7,6 +7,7 @@
 //!   answer between any two steps is made good by the next call.
 //! - **Typed failures.** An [`Error`] says what kind of failure it is and whether trying again can help.
 
+mod error;
 mod memory;
 mod neutron;
 mod spec;
@@ -16,9 +17,10 @@ use std::fmt;
 use genclient_runtime::ObjectKey;
 use serde::{Deserialize, Serialize};
 
-pub use samplecrd_openstack::{Cloud, ConfigError, Error, ErrorKind, RetryPolicy};
+pub use neutron_client::{Cloud, ConfigError};
 
 pub use self::{
+    error::{Error, ErrorKind, RetryPolicy},
     memory::{Memory, RemoteMemory, serve_memory},
     neutron::Neutron,
     spec::{Desired, InvalidSpec},

@@ -118,7 +118,12 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
             };
             let decoded = decode_list::<K>(&body, self.config.keep_managed_fields)
                 .map_err(|error| self.unreadable("list", error))?;
-            objects.extend(decoded.objects.into_iter().map(|object| self.finish(object)));
+            for object in decoded.objects {
+                match self.finish(object) {
+                    Ok(object) => objects.push(object),
+                    Err(broken) => invalid.push(broken),
+                }
+            }
             invalid.extend(decoded.invalid);
             // All pages have one version. Should they not, the first is the one that misses nothing.
             let version = version.get_or_insert(decoded.resource_version);
@@ -172,8 +177,14 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
                 let decoded = decode_event::<K>(&line, self.config.keep_managed_fields)
                     .map_err(|error| self.unreadable("watch", error))?;
                 match decoded {
-                    Decoded::Added(object) => initial.add(self.finish(object)),
-                    Decoded::Modified(object) => initial.modify(self.finish(object)),
+                    Decoded::Added(object) => match self.finish(object) {
+                        Ok(object) => initial.add(object),
+                        Err(invalid) => initial.invalidate(invalid),
+                    },
+                    Decoded::Modified(object) => match self.finish(object) {
+                        Ok(object) => initial.modify(object),
+                        Err(invalid) => initial.invalidate(invalid),
+                    },
                     Decoded::Deleted(object) => initial.delete(&ObjectKey::of(&object)),
                     Decoded::Invalid(invalid) => initial.invalidate(invalid),
                     Decoded::InvalidDeleted(invalid) => initial.delete(&invalid.key),

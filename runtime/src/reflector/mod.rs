@@ -14,7 +14,8 @@
 //! - **Nothing is fatal.** A missing definition, a missing permission, an overloaded or absent server
 //!   are waited for, with growing, jittered pauses; a server's `Retry-After` is honoured. Each such
 //!   state is logged once, in words, and can be seen in [`Reflector::state`].
-//! - **An object that does not decode** is told as such and costs nothing but itself.
+//! - **An object that does not decode**, or on which the transform panics, is told as such and costs
+//!   nothing but itself.
 //! - **Back-pressure.** While the sink does not take a batch, nothing more is read from the server.
 //!
 //! The reflector works as long as [`Reflector::run`] is polled; dropping that future ends it.
