@@ -45,6 +45,9 @@ fn groups(model: &Model, cx: &Cx) {
         "new",
         "client",
         "try_default",
+        "typed",
+        "listers",
+        "informers",
     ];
     let mut accessors: BTreeMap<String, &Group> = BTreeMap::new();
     for group in &model.groups {
@@ -62,7 +65,7 @@ fn groups(model: &Model, cx: &Cx) {
             );
         }
         for version in &group.versions {
-            let accessor = format!("{}_{}", group.ident, version.ident);
+            let accessor = group.accessor(version);
             if let Some(other) = accessors.insert(accessor.clone(), group) {
                 let error = Diagnostic::new(
                     version.resources.first().and_then(at),
@@ -124,7 +127,7 @@ fn kinds(group: &Group, version: &Version, cx: &Cx) {
 
 /// The Rust names of one version's clients, modules and accessors.
 fn idents(group: &Group, version: &Version, cx: &Cx) {
-    let version_client = format!("{}{}Client", names::camel(&group.ident), names::camel(&version.ident));
+    let version_client = format!("{}Client", group.camel(version));
     let mut modules: BTreeMap<&str, &Resource> = BTreeMap::new();
     let mut accessors: BTreeMap<String, &Resource> = BTreeMap::new();
     for resource in &version.resources {

@@ -202,11 +202,10 @@ fn group_ident(cx: &Ctxt, entry: &Entry) -> Option<Spanned<String>> {
     let ident = entry.string(cx)?;
     let snake = ident.value.starts_with(|c: char| c.is_ascii_lowercase())
         && ident.value.chars().all(|c| matches!(c, 'a'..='z' | '0'..='9' | '_'));
-    if !snake {
-        cx.error(
-            Diagnostic::new(ident.span, format!("`{}` is not a valid ident", ident.value))
-                .help("the group's name in generated code is in snake case, such as `example_test`"),
-        );
+    if !snake || names::is_keyword(&ident.value) {
+        cx.error(Diagnostic::new(ident.span, format!("`{}` is not a valid ident", ident.value)).help(
+            "the group's name in generated code is in snake case and no keyword, such as `example_test`",
+        ));
         return None;
     }
     Some(ident)

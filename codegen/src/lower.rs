@@ -18,9 +18,10 @@ pub(crate) fn lower(sources: &Sources, declarations: &Declarations, cx: &Ctxt<Op
     let idents = group_idents(&declarations.resources, cx);
     let mut groups: BTreeMap<String, Group> = BTreeMap::new();
     for (found, group_version) in &declarations.resources {
-        let lowering = Lowering { paths: &paths[found.krate], found, cx };
-        let Some(resource) = lowering.resource(&declarations.lists) else { continue };
         let ident = idents.get(&group_version.group).cloned().unwrap_or_default();
+        let lowering = Lowering { paths: &paths[found.krate], found, cx };
+        let version = version_ident(&ident, &group_version.version);
+        let Some(resource) = lowering.resource(&version, &declarations.lists) else { continue };
         let group = groups.entry(group_version.group.clone()).or_insert_with(|| Group {
             name: group_version.group.clone(),
             ident,
@@ -30,7 +31,7 @@ pub(crate) fn lower(sources: &Sources, declarations: &Declarations, cx: &Ctxt<Op
             Some(version) => version.resources.push(resource),
             None => group.versions.push(Version {
                 name: group_version.version.clone(),
-                ident: names::escape(&group_version.version.replace('-', "_")),
+                ident: version,
                 resources: vec![resource],
             }),
         }
@@ -45,6 +46,11 @@ pub(crate) fn lower(sources: &Sources, declarations: &Declarations, cx: &Ctxt<Op
         }
     }
     model
+}
+
+/// The name of a version in generated code.
+fn version_ident(group: &str, version: &str) -> String {
+    names::module_within(group, &version.replace('-', "_"))
 }
 
 /// The name of each group in generated code: the given one, else the first label of the group's
@@ -109,9 +115,13 @@ fn group_idents(
         };
         let labels = (1..=total).find(|labels| !taken(&derived(group, *labels), *labels)).unwrap_or(total);
         let mut ident = derived(group, labels);
-        // A label may start with a digit, an identifier may not.
+        // A label may start with a digit, an identifier may not, nor the types that are called after it.
         if ident.starts_with(|c: char| c.is_ascii_digit()) {
-            ident.insert(0, '_');
+            ident.insert_str(0, "group_");
+        }
+        // The folders in which the groups' modules are.
+        if ["typed", "listers", "informers"].contains(&ident.as_str()) {
+            ident.push('_');
         }
         idents.insert((*group).to_owned(), names::escape(&ident));
     }
@@ -145,7 +155,7 @@ struct Lowering<'a> {
 }
 
 impl Lowering<'_> {
-    fn resource(&self, lists: &[Found<ListDecl>]) -> Option<Resource> {
+    fn resource(&self, version: &str, lists: &[Found<ListDecl>]) -> Option<Resource> {
         let decl = &self.found.decl;
         let kind = decl.ident.to_string();
         let type_path = match &decl.attrs.path {
@@ -183,7 +193,7 @@ impl Lowering<'_> {
         let plural = decl.plural();
         Some(Resource {
             accessor: names::escape(&names::snake_plural(&kind, &plural)),
-            module: names::escape(&names::snake(&kind)),
+            module: names::module_within(version, &names::snake(&kind)),
             docs: decl.docs.clone(),
             namespaced: !decl.attrs.cluster_scoped,
             verbs: decl.attrs.verbs.verbs(decl.status_subresource()),

@@ -4,6 +4,7 @@
 //! the same output whatever their order.
 
 use crate::{
+    names,
     source::Location,
     verb::{Verb, Verbs},
 };
@@ -131,6 +132,17 @@ impl Group {
             true => version.name.clone(),
             false => format!("{}/{}", self.name, version.name),
         }
+    }
+
+    /// The name of a version in the clientset: `samplecrd_v1`.
+    pub fn accessor(&self, version: &Version) -> String {
+        // An underscore that keeps the ident from being a keyword is not needed here.
+        format!("{}_{}", self.ident.trim_end_matches('_'), version.ident)
+    }
+
+    /// The start of the names of a version's types: `SamplecrdV1`.
+    pub fn camel(&self, version: &Version) -> String {
+        format!("{}{}", names::camel(&self.ident), names::camel(&version.ident))
     }
 
     /// The group's name as a person reads it.

@@ -143,6 +143,14 @@ pub fn escape(name: &str) -> String {
     }
 }
 
+/// The name for a module within another: one of the same name would be taken for its parent.
+pub fn module_within(parent: &str, name: &str) -> String {
+    match name == parent {
+        true => format!("{name}_"),
+        false => escape(name),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -110,9 +110,7 @@ impl Parser<'_> {
                 // What is wrong with the one or the other has been told already.
                 (None, _) | (_, Err(())) => {}
             }
-        } else if derives.list
-            && let Some(decl) = ListDecl::parse(&cx, input)
-        {
+        } else if let Some(decl) = ListDecl::parse(&cx, input) {
             let found = self.found(module, location, decl);
             self.declarations.lists.push(found);
         }

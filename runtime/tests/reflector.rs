@@ -74,6 +74,21 @@ async fn a_relist_never_goes_back_in_time() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_that_is_older_than_asked_for_is_not_believed() {
+    let (client, log) = in_process(script([
+        Answer::json(list(10, [config_map("a", 5)])),
+        Answer::text(404, "404 page not found"),
+        Answer::json(list(8, [])),
+        Answer::json(list(12, [config_map("a", 5)])),
+    ]));
+    let mut running = run(client, paged());
+    running.view.reach(12).await;
+    assert_eq!((running.view.replaced, running.view.reset), (2, 0));
+    assert_eq!(log.lists()[1].query("resourceVersion"), Some("10"));
+    assert_eq!(log.lists()[2].query("resourceVersion"), None, "the newest state decides");
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_expired_watch_is_followed_by_a_list_of_the_newest_state() {
     for expired in [
         Answer::status(410, "Expired", "too old resource version: 10 (20)"),
@@ -134,7 +149,6 @@ async fn a_version_that_the_server_has_not_reached_is_retried_in_each_of_its_wor
         let mut running = run(client, paged());
         running.view.reach(30).await;
         assert_eq!(log.lists()[2].query("resourceVersion"), None, "{status}");
-        assert_eq!(running.view.resets, 0);
 
         // On a watch: the next list does not ask for that version again.
         let (client, log) = in_process(script([
@@ -145,7 +159,7 @@ async fn a_version_that_the_server_has_not_reached_is_retried_in_each_of_its_wor
         let mut running = run(client, paged());
         running.view.reach(9).await;
         assert_eq!(log.lists()[1].query("resourceVersion"), None, "{status}");
-        assert_eq!(running.view.resets, 1, "a server whose newest state is older was set back");
+        assert_eq!(running.view.reset, 1, "the server's history was set back");
     }
 }
 
@@ -392,6 +406,40 @@ async fn the_transform_runs_once_for_each_object_however_it_comes() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_transform_or_a_hook_that_panics_stops_nothing() {
+    for streaming_lists in [true, false] {
+        let config = ReflectorConfig {
+            streaming_lists,
+            transform: Some(Arc::new(|object: &mut ConfigMap| {
+                assert_ne!(object.metadata.name.as_deref(), Some("b"), "not this one");
+            })),
+            on_error: Some(Arc::new(|_: &Error| panic!("the hook has a fault"))),
+            ..ReflectorConfig::default()
+        };
+        let attempts = AtomicUsize::new(0);
+        let (client, _log) =
+            in_process(move |request: Received| match attempts.fetch_add(1, Ordering::SeqCst) {
+                0 => Answer::Refuse,
+                _ if request.is_streaming_list() => Answer::watch([
+                    added(config_map("a", 1)),
+                    added(config_map("b", 2)),
+                    initial_events_end(10),
+                    deleted(config_map("b", 11)),
+                ]),
+                _ if request.is_watch() => Answer::watch([deleted(config_map("b", 11))]),
+                _ => Answer::json(list(10, [config_map("a", 1), config_map("b", 2)])),
+            });
+        let mut running = run(client, config);
+        running.view.reach(10).await;
+        assert_eq!(running.view.names(), ["a@1"]);
+        assert_eq!(running.view.invalid[0].key.to_string(), "default/b");
+        assert!(running.view.invalid[0].error.starts_with("the transform panicked: "));
+        running.view.reach(11).await;
+        assert!(running.view.invalid.is_empty(), "it is gone");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn managed_fields_are_kept_only_where_they_are_asked_for() {
     for (streaming_lists, keep_managed_fields) in [(true, true), (true, false), (false, true), (false, false)]
     {
@@ -425,8 +473,7 @@ async fn an_absent_resource_is_reported_in_words_retried_and_followed_once_it_ap
     });
     let config = ReflectorConfig {
         on_error: Some(Arc::new(move |error: &Error| {
-            assert!(error.is_not_found());
-            told.fetch_add(1, Ordering::SeqCst);
+            told.fetch_add(usize::from(error.is_not_found()), Ordering::SeqCst);
         })),
         ..ReflectorConfig::default()
     };

@@ -386,9 +386,18 @@ fn checked(
 
 fn type_path(text: &str) -> Result<(), String> {
     let path = syn::parse_str::<syn::Path>(text).map_err(|_| "it is not a Rust path".to_owned())?;
-    match path.segments.iter().all(|segment| segment.arguments.is_empty()) {
+    if !path.segments.iter().all(|segment| segment.arguments.is_empty()) {
+        return Err("it must not have generic arguments".into());
+    }
+    // The generated crate is another one, so that only a path from a crate's name on holds there.
+    let from_crate = path.segments.len() > 1
+        && path
+            .segments
+            .iter()
+            .all(|segment| !["crate", "self", "super", "Self"].iter().any(|word| segment.ident == word));
+    match from_crate {
         true => Ok(()),
-        false => Err("it must not have generic arguments".into()),
+        false => Err("it must start with the name of a crate, as in `samplecrd_apis::v1::Network`".into()),
     }
 }
 
@@ -591,6 +600,9 @@ fn type_ref(cx: &Ctxt, key: &Entry) -> Option<TypeRef> {
         Ok(text) => (text.value(), true),
         Err(_) => (tokens.to_string(), false),
     };
+    if absolute {
+        checked(cx, key, "path", type_path)?;
+    }
     let parsed = match absolute {
         true => syn::parse_str::<syn::Path>(&text),
         false => syn::parse2::<syn::Path>(tokens.clone()),

@@ -3,7 +3,7 @@
 use quote::{format_ident, quote};
 
 use super::file::{Files, Uses, doc, ident};
-use crate::{model::Model, names};
+use crate::model::Model;
 
 pub(super) fn render(model: &Model, files: &mut Files) {
     let mut uses = Uses::new(["Clientset".to_owned()]);
@@ -13,8 +13,8 @@ pub(super) fn render(model: &Model, files: &mut Files) {
     for group in &model.groups {
         for version in &group.versions {
             let (group_ident, version_ident) = (ident(&group.ident), ident(&version.ident));
-            let accessor = format_ident!("{}_{}", group.ident, version.ident);
-            let name = format_ident!("{}{}Client", names::camel(&group.ident), names::camel(&version.ident));
+            let accessor = format_ident!("{}", group.accessor(version));
+            let name = format_ident!("{}Client", group.camel(version));
             uses.import(quote!(self::typed::#group_ident::#version_ident::#name));
             let docs = doc([format!("The clients of `{}`.", group.api_version(version))]);
             accessors.push(quote! {

@@ -18,7 +18,7 @@ pub(super) fn render(model: &Model, client: &ClientConfig, files: &mut Files) {
     docs.push(String::new());
     docs.push("Methods of your own belong into extension traits on the generated types.".to_owned());
     if let Some((group, version, resource)) = model.resources().next() {
-        docs.extend(example(&format!("{}_{}", group.ident, version.ident), resource));
+        docs.extend(example(&group.accessor(version), resource));
     }
     // The formatter of generated code is not rustfmt, so the modules are kept from it here.
     let listers = has_listers.then(|| {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
-use super::{GeneratedFile, HEADER};
+use super::{GeneratedFile, HEADER, docs};
 use crate::{model::TypePath, names};
 
 /// The files rendered so far.
@@ -140,33 +140,9 @@ pub(super) fn doc_with(sentence: &str, docs: &[String]) -> TokenStream {
     let mut lines = vec![sentence.to_owned()];
     if !docs.is_empty() {
         lines.push(String::new());
-        lines.extend(plain_code_blocks(docs));
+        lines.extend(docs::for_another_crate(docs));
     }
     doc(lines)
-}
-
-/// The same documentation with its code blocks marked as text: they are examples of another crate,
-/// and would be compiled as tests of this one.
-fn plain_code_blocks(docs: &[String]) -> Vec<String> {
-    let mut fence: Option<String> = None;
-    docs.iter()
-        .map(|line| {
-            let trimmed = line.trim_start();
-            let mark: String = trimmed.chars().take_while(|c| *c == '`' || *c == '~').collect();
-            match &fence {
-                None if mark.len() >= 3 => {
-                    fence = Some(mark.clone());
-                    let indent = &line[..line.len() - trimmed.len()];
-                    format!("{indent}{mark}text")
-                }
-                Some(open) if mark.starts_with(open.as_str()) && trimmed.trim_end() == mark => {
-                    fence = None;
-                    line.clone()
-                }
-                _ => line.clone(),
-            }
-        })
-        .collect()
 }
 
 /// Puts blank lines between items and between methods, which the formatter leaves out.
@@ -176,8 +152,9 @@ fn space_out(text: &str) -> String {
     for line in text.lines() {
         if let Some(before) = previous {
             let indent = |line: &str| line.len() - line.trim_start().len();
+            let comment = before.trim_start().starts_with("//");
             let ends_item =
-                matches!(before.trim_start(), "}" | "},") || before.ends_with(';') || before.ends_with('}');
+                !comment && (before.trim_start() == "}," || before.ends_with(';') || before.ends_with('}'));
             let same_level = indent(before) == indent(line) && indent(line) <= 4;
             let kind = |line: &str| {
                 let word = line.trim_start();

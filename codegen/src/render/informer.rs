@@ -81,9 +81,10 @@ fn render_version(group: &Group, version: &Version, files: &mut Files) {
     let resources: Vec<_> = version.resources.iter().filter(|resource| resource.has_informer()).collect();
     let mut uses = Uses::new([name.to_string()]);
     let factory = uses.runtime("InformerFactory");
-    let modules = resources.iter().map(|resource| {
+    let modules = resources.iter().map(|resource| ident(&resource.module));
+    let exports = resources.iter().map(|resource| {
         let (module, informer) = (ident(&resource.module), format_ident!("{}Informer", resource.kind));
-        quote!(mod #module; pub use #module::#informer;)
+        quote!(pub use #module::#informer;)
     });
     let accessors = resources.iter().map(|resource| {
         let (accessor, informer) = (ident(&resource.accessor), format_ident!("{}Informer", resource.kind));
@@ -101,7 +102,8 @@ fn render_version(group: &Group, version: &Version, files: &mut Files) {
         &[format!("The informers of `{api_version}`.")],
         uses,
         quote! {
-            #(#modules)*
+            #(mod #modules;)*
+            #(#exports)*
 
             #docs
             #[derive(Clone)]

@@ -36,15 +36,16 @@ pub(super) fn render(model: &Model, files: &mut Files) {
 fn render_version(group: &Group, version: &Version, files: &mut Files) {
     let api_version = group.api_version(version);
     let resources: Vec<_> = version.resources.iter().filter(|resource| resource.has_lister()).collect();
-    let modules = resources.iter().map(|resource| {
+    let modules = resources.iter().map(|resource| ident(&resource.module));
+    let exports = resources.iter().map(|resource| {
         let (module, lister) = (ident(&resource.module), format_ident!("{}Lister", resource.kind));
-        quote!(mod #module; pub use #module::#lister;)
+        quote!(pub use #module::#lister;)
     });
     files.add(
         format!("src/listers/{}/{}/mod.rs", group.ident, version.ident),
         &[format!("The listers of `{api_version}`.")],
         Uses::default(),
-        quote!(#(#modules)*),
+        quote!(#(mod #modules;)* #(#exports)*),
     );
     for resource in resources {
         render_resource(group, version, resource, files);

@@ -2,6 +2,7 @@
 
 mod clientset;
 mod crate_root;
+mod docs;
 mod factory;
 mod file;
 mod informer;

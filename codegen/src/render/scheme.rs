@@ -3,7 +3,7 @@
 use quote::{format_ident, quote};
 
 use super::file::{Files, Uses, doc, type_path};
-use crate::{model::Model, names};
+use crate::model::Model;
 
 pub(super) fn render(model: &Model, files: &mut Files) {
     let mut uses = Uses::new(["Object".to_owned()]);
@@ -19,8 +19,7 @@ pub(super) fn render(model: &Model, files: &mut Files) {
         let list = resource.list_path.as_ref().map(|path| (format!("{}List", resource.kind), path));
         let types = std::iter::once((resource.kind.clone(), &resource.type_path)).chain(list);
         for (kind, path) in types {
-            let variant =
-                format_ident!("{}{}{}", names::camel(&group.ident), names::camel(&version.ident), kind);
+            let variant = format_ident!("{}{kind}", group.camel(version));
             let object = type_path(path);
             let docs = doc([format!("`{kind}` of `{api_version}`.")]);
             variants.push(quote!(#docs #variant(Box<#object>),));

@@ -43,20 +43,21 @@ fn all_namespaces(resource: &Resource) -> Option<proc_macro2::Ident> {
 
 fn render_version(group: &Group, version: &Version, files: &mut Files) {
     let api_version = group.api_version(version);
-    let name = format!("{}{}Client", names::camel(&group.ident), names::camel(&version.ident));
+    let name = format!("{}Client", group.camel(version));
     let mut uses = Uses::new([name.clone()]);
     let client = uses.runtime("Client");
     let name = ident(&name);
-    let mut modules = Vec::new();
+    let (mut modules, mut exports) = (Vec::new(), Vec::new());
     let mut accessors = Vec::new();
     for resource in &version.resources {
         let module = ident(&resource.module);
         let kind_client = format_ident!("{}Client", resource.kind);
         let all = all_namespaces(resource);
-        modules.push(match &all {
-            Some(all) => quote!(mod #module; pub use #module::{#all, #kind_client};),
-            None => quote!(mod #module; pub use #module::#kind_client;),
+        exports.push(match &all {
+            Some(all) => quote!(pub use #module::{#all, #kind_client};),
+            None => quote!(pub use #module::#kind_client;),
         });
+        modules.push(module);
         let accessor = ident(&resource.accessor);
         if resource.namespaced {
             let docs = doc([format!("The `{}` objects of one namespace.", resource.kind)]);
@@ -92,7 +93,8 @@ fn render_version(group: &Group, version: &Version, files: &mut Files) {
         &[format!("The typed clients of `{api_version}`.")],
         uses,
         quote! {
-            #(#modules)*
+            #(mod #modules;)*
+            #(#exports)*
 
             #docs
             #[derive(Clone)]
@@ -131,7 +133,11 @@ fn render_resource(group: &Group, version: &Version, resource: &Resource, files:
     let own = [Some(client_name.to_string()), all.as_ref().map(ToString::to_string)];
     let mut uses = Uses::new(own.into_iter().flatten());
     let object = uses.api_type(&resource.type_path, &version.ident);
+    // A list that no method answers with is not named, lest its import be of no use.
+    let lists = resource.verbs.contains(&Verb::List)
+        || resource.methods.iter().any(|method| method.verb == Verb::List && method.result.is_none());
     let list = match &resource.list_path {
+        _ if !lists => quote!(),
         Some(path) if path.module() == resource.type_path.module() => uses.api_type(path, &version.ident),
         Some(path) => type_path(path),
         None => {

@@ -80,3 +80,19 @@ impl Error {
         self.kind.retry_policy()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_passes_by_itself_is_retried_and_the_rest_waits_for_a_person() {
+        use ErrorKind::*;
+        for kind in [Unavailable, InUse, Conflict, Unauthorized, Protocol] {
+            assert_eq!(kind.retry_policy(), RetryPolicy::Backoff, "{kind:?}");
+        }
+        for kind in [OverQuota, Rejected, Forbidden] {
+            assert_eq!(kind.retry_policy(), RetryPolicy::AfterChange, "{kind:?}");
+        }
+    }
+}

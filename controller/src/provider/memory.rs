@@ -3,20 +3,27 @@
 //! [`serve_memory`] shows them on HTTP and [`RemoteMemory`] uses them there, so that the networks can
 //! outlive the controller.
 
-use std::{collections::BTreeMap, convert::Infallible, sync::Arc};
+use std::{collections::BTreeMap, convert::Infallible, fmt, sync::Arc};
 
 use bytes::Bytes;
 use genclient_runtime::ObjectKey;
-use http::{Method, Request, Response, StatusCode};
+use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
-use hyper_util::rt::TokioIo;
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector},
+    rt::{TokioExecutor, TokioIo},
+};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, task::JoinSet};
+use tokio::{
+    net::TcpListener,
+    task::JoinSet,
+    time::{Duration, timeout},
+};
 
-use super::{Actual, Desired, Error, ErrorKind, Owner, Provider, http::Http};
+use super::{Actual, Desired, Error, ErrorKind, Owner, Provider};
 
 /// Networks that live as long as the process; clones share them.
 #[derive(Clone, Debug, Default)]
@@ -88,25 +95,43 @@ enum Call {
     Owners,
 }
 
+/// How long a call over HTTP may take.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// No body is larger than this.
+const MAX_BODY: usize = 16 << 20;
+
 /// Networks that live in another process, which calls [`serve_memory`].
 #[derive(Clone, Debug)]
 pub struct RemoteMemory {
-    http: Http,
-    url: String,
+    client: Client<HttpConnector, Full<Bytes>>,
+    url: http::Uri,
 }
 
 impl RemoteMemory {
     /// Uses the networks that are served at this URL.
-    pub fn new(url: impl Into<String>) -> std::io::Result<Self> {
-        Ok(Self { http: Http::new(None)?, url: url.into() })
+    pub fn new(url: &str) -> Result<Self, http::uri::InvalidUri> {
+        Ok(Self { client: Client::builder(TokioExecutor::new()).build_http(), url: url.parse()? })
     }
 
     async fn call<R: DeserializeOwned>(&self, call: Call) -> Result<R, Error> {
-        let answer = self.http.send(Method::POST, &self.url, None, Some(&json!(call))).await?;
-        match answer.status {
-            StatusCode::OK => answer.json(),
-            status => Err(Error::new(ErrorKind::Unavailable, format!("{} answered {status}", self.url))),
-        }
+        let fail = |kind, why: &dyn fmt::Display| Error::new(kind, format!("POST {}: {why}", self.url));
+        let mut request = Request::new(Full::new(Bytes::from(json!(call).to_string())));
+        (*request.method_mut(), *request.uri_mut()) = (http::Method::POST, self.url.clone());
+        let exchange = async {
+            let answer = self.client.request(request).await;
+            let answer = answer.map_err(|error| fail(ErrorKind::Unavailable, &error))?;
+            let status = answer.status();
+            let body = Limited::new(answer.into_body(), MAX_BODY).collect().await;
+            let body = body.map_err(|error| fail(ErrorKind::Unavailable, &error))?.to_bytes();
+            match status {
+                StatusCode::OK => {
+                    serde_json::from_slice(&body).map_err(|error| fail(ErrorKind::Protocol, &error))
+                }
+                status => Err(fail(ErrorKind::Unavailable, &format_args!("it was answered with {status}"))),
+            }
+        };
+        let late = |_| Err(fail(ErrorKind::Unavailable, &format_args!("no answer within {TIMEOUT:?}")));
+        timeout(TIMEOUT, exchange).await.unwrap_or_else(late)
     }
 }
 
@@ -160,7 +185,7 @@ async fn answer(memory: Memory, request: Request<Incoming>) -> Result<Response<F
 
 async fn carry_out(memory: &Memory, request: Request<Incoming>) -> Result<Value, String> {
     let body =
-        Limited::new(request.into_body(), 1 << 20).collect().await.map_err(|error| error.to_string())?;
+        Limited::new(request.into_body(), MAX_BODY).collect().await.map_err(|error| error.to_string())?;
     let call = serde_json::from_slice(&body.to_bytes()).map_err(|error| error.to_string())?;
     let result = match call {
         Call::Get { owner } => memory.get(&owner).await.map(|actual| json!(actual)),

@@ -8,7 +8,6 @@
 //! - **Typed failures.** An [`Error`] says what kind of failure it is and whether trying again can help.
 
 mod error;
-mod http;
 mod memory;
 mod neutron;
 mod spec;
@@ -18,10 +17,12 @@ use std::fmt;
 use genclient_runtime::ObjectKey;
 use serde::{Deserialize, Serialize};
 
+pub use neutron_client::{Cloud, ConfigError};
+
 pub use self::{
     error::{Error, ErrorKind, RetryPolicy},
     memory::{Memory, RemoteMemory, serve_memory},
-    neutron::{Cloud, CloudAuth, ConfigError, Neutron},
+    neutron::Neutron,
     spec::{Desired, InvalidSpec},
 };
 

@@ -14,67 +14,37 @@ pub struct Desired {
     pub gateway: IpAddr,
 }
 
-/// Why a Network object cannot be made real.
+/// Why a Network object cannot be made real, in words for its author.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidSpec {
-    /// The range cannot be read.
-    #[error("cidr `{0}` is not a range of addresses such as 10.0.0.0/24 or fd00::/64")]
-    Cidr(String),
-    /// The gateway cannot be read.
-    #[error("gateway `{0}` is not an IP address")]
-    Gateway(String),
-    /// The range has one address only.
-    #[error("cidr `{0}` has a single address: there is no room for a gateway and a host")]
-    TooSmall(IpNet),
-    /// Range and gateway are not of one IP version.
-    #[error("gateway `{gateway}` and cidr `{cidr}` mix IPv4 and IPv6")]
-    MixedVersions {
-        /// The range.
-        cidr: IpNet,
-        /// The gateway.
-        gateway: IpAddr,
-    },
-    /// The gateway is not in the range.
-    #[error("gateway `{gateway}` is outside of cidr `{cidr}`")]
-    Outside {
-        /// The range.
-        cidr: IpNet,
-        /// The gateway.
-        gateway: IpAddr,
-    },
-    /// The gateway is an address that no host can have.
-    #[error("gateway `{gateway}` is the {what} address of cidr `{cidr}`")]
-    Reserved {
-        /// The range.
-        cidr: IpNet,
-        /// The gateway.
-        gateway: IpAddr,
-        /// What the address is for.
-        what: &'static str,
-    },
-}
+#[error("{0}")]
+pub struct InvalidSpec(String);
 
 impl Desired {
     /// Reads and checks a range and a gateway. Host bits in the range are taken away:
     /// `192.168.1.0/16` is the range `192.168.0.0/16`.
     pub fn parse(cidr: &str, gateway: &str) -> Result<Self, InvalidSpec> {
-        let range: IpNet = cidr.trim().parse().map_err(|_| InvalidSpec::Cidr(cidr.to_owned()))?;
-        let gateway: IpAddr = gateway.trim().parse().map_err(|_| InvalidSpec::Gateway(gateway.to_owned()))?;
+        let invalid = |why: String| Err(InvalidSpec(why));
+        let Ok(range) = cidr.trim().parse::<IpNet>() else {
+            return invalid(format!(
+                "cidr `{cidr}` is not a range of addresses such as 10.0.0.0/24 or fd00::/64"
+            ));
+        };
+        let Ok(gateway) = gateway.trim().parse::<IpAddr>() else {
+            return invalid(format!("gateway `{gateway}` is not an IP address"));
+        };
         let cidr = range.trunc();
         if cidr.prefix_len() == cidr.max_prefix_len() {
-            return Err(InvalidSpec::TooSmall(cidr));
-        }
-        if cidr.addr().is_ipv4() != gateway.is_ipv4() {
-            return Err(InvalidSpec::MixedVersions { cidr, gateway });
-        }
-        if !cidr.contains(&gateway) {
-            return Err(InvalidSpec::Outside { cidr, gateway });
-        }
-        let reserved = |what| Err(InvalidSpec::Reserved { cidr, gateway, what });
-        match gateway {
-            _ if gateway == cidr.network() => reserved("network"),
-            IpAddr::V4(_) if gateway == cidr.broadcast() => reserved("broadcast"),
-            _ => Ok(Self { cidr, gateway }),
+            invalid(format!("cidr `{cidr}` has a single address: there is no room for a gateway and a host"))
+        } else if cidr.addr().is_ipv4() != gateway.is_ipv4() {
+            invalid(format!("gateway `{gateway}` and cidr `{cidr}` mix IPv4 and IPv6"))
+        } else if !cidr.contains(&gateway) {
+            invalid(format!("gateway `{gateway}` is outside of cidr `{cidr}`"))
+        } else if gateway == cidr.network() {
+            invalid(format!("gateway `{gateway}` is the network address of cidr `{cidr}`"))
+        } else if gateway.is_ipv4() && gateway == cidr.broadcast() {
+            invalid(format!("gateway `{gateway}` is the broadcast address of cidr `{cidr}`"))
+        } else {
+            Ok(Self { cidr, gateway })
         }
     }
 

@@ -304,7 +304,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_port_that_was_taken_meanwhile_is_told_from_other_failures() {
-        require_servers!();
+        require_servers!(ControlPlane);
         let assets = ensure_installed(Server::Kubernetes).unwrap();
         let choose: [fn(&Ports) -> u16; 3] =
             [|ports| ports.etcd, |ports| ports.peer, |ports| ports.apiserver];

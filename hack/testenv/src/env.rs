@@ -45,7 +45,8 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Starts servers even if `GENCLIENT_TEST_KUBECONFIG` names a cluster: for tests that inject faults.
+    /// Starts servers even if `GENCLIENT_TEST_KUBECONFIG` names a cluster: for tests that inject faults. Such a
+    /// test begins with `require_servers!(ControlPlane)`.
     pub fn own_servers(mut self) -> Self {
         self.own_servers = true;
         self

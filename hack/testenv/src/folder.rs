@@ -4,20 +4,19 @@
 //! test that owns it panics, so that the logs can be read, and when `GENCLIENT_TESTENV_KEEP` is set.
 
 use std::{
+    fs::Permissions,
     io::Write,
-    os::unix::process::CommandExt,
-    path::Path,
+    os::unix::{fs::PermissionsExt, process::CommandExt},
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
 };
 
-use tempfile::TempDir;
-
 use crate::Error;
 
-/// A temporary folder and the process that removes it if this one cannot.
+/// A temporary folder and the process that removes it. This process never does: it could be killed half-way.
 #[derive(Debug)]
 pub(crate) struct Folder {
-    folder: TempDir,
+    path: PathBuf,
     sweeper: Child,
     keep: bool,
 }
@@ -28,6 +27,8 @@ impl Folder {
         let doing = "creating the data folder";
         let folder = tempfile::Builder::new()
             .prefix(&format!("genclient-{kind}-"))
+            // The keys in it are nobody else's business.
+            .permissions(Permissions::from_mode(0o700))
             .tempdir()
             .map_err(Error::io(doing))?;
         let keep = std::env::var_os("GENCLIENT_TESTENV_KEEP").is_some_and(|value| !value.is_empty());
@@ -41,12 +42,12 @@ impl Folder {
             .process_group(0)
             .spawn()
             .map_err(Error::io(doing))?;
-        Ok(Self { folder, sweeper, keep })
+        Ok(Self { path: folder.keep(), sweeper, keep })
     }
 
     /// Where the folder is.
     pub(crate) fn path(&self) -> &Path {
-        self.folder.path()
+        &self.path
     }
 
     /// Leaves the folder where it is for somebody to read the logs.
@@ -57,15 +58,54 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        if let Some(mut stdin) = self.sweeper.stdin.take() {
-            // A sweeper that is gone already cannot remove anything, which is all that is wanted.
-            let _ = stdin.write_all(b"leave it\n");
+        let stdin = self.sweeper.stdin.take();
+        if self.keep || std::thread::panicking() {
+            // A sweeper that is gone already removes nothing, which is all that is wanted.
+            let _ = stdin.map(|mut stdin| stdin.write_all(b"keep\n"));
+            // Written without a macro, so that the test harness does not hold it back.
+            let _ = writeln!(std::io::stderr(), "testenv: the logs are in {}", self.path.display());
+        } else {
+            drop(stdin);
         }
         let _ = self.sweeper.wait();
-        if self.keep || std::thread::panicking() {
-            self.folder.disable_cleanup(true);
-            // Written without a macro, so that the test harness does not hold it back.
-            let _ = writeln!(std::io::stderr(), "testenv: the logs are in {}", self.path().display());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_is_gone_when_its_drop_returns() {
+        let folder = Folder::create("test").unwrap();
+        let path = folder.path().to_owned();
+        std::fs::create_dir(path.join("inner")).unwrap();
+        std::fs::write(path.join("inner/file"), "content").unwrap();
+        drop(folder);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn the_folder_stays_when_it_is_to_be_kept_and_when_its_owner_panics() {
+        let mut kept = Folder::create("test").unwrap();
+        kept.keep();
+        let kept_path = kept.path().to_owned();
+        drop(kept);
+        let panicked = std::thread::spawn(|| {
+            let folder = Folder::create("test").unwrap();
+            std::panic::panic_any(folder.path().to_owned());
+        });
+        let panicked_path = panicked.join().unwrap_err().downcast::<PathBuf>().unwrap();
+        for path in [kept_path, *panicked_path] {
+            assert!(path.is_dir());
+            std::fs::remove_dir_all(path).unwrap();
         }
+    }
+
+    #[test]
+    fn nobody_else_may_look_into_the_folder() {
+        let folder = Folder::create("test").unwrap();
+        let mode = std::fs::metadata(folder.path()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
     }
 }

@@ -17,6 +17,8 @@ use crate::Error;
 pub enum Server {
     /// etcd, kube-apiserver, kube-controller-manager and kubectl.
     Kubernetes,
+    /// The same programs, for a test to which a cluster that somebody else runs is of no use: it injects faults.
+    ControlPlane,
     /// Neutron on sqlite.
     Neutron,
     /// Keystone on sqlite.
@@ -26,7 +28,7 @@ pub enum Server {
 impl Server {
     fn word(self) -> &'static str {
         match self {
-            Self::Kubernetes => "kubernetes",
+            Self::Kubernetes | Self::ControlPlane => "kubernetes",
             Self::Neutron => "neutron",
             Self::Keystone => "keystone",
         }
@@ -36,7 +38,7 @@ impl Server {
 impl fmt::Display for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Kubernetes => "Kubernetes",
+            Self::Kubernetes | Self::ControlPlane => "Kubernetes",
             Self::Neutron => "Neutron",
             Self::Keystone => "Keystone",
         })

@@ -62,6 +62,7 @@ impl Keystone {
             .arg(home().join("openstack/keystone_endpoints.py"))
             .arg(data.join("keystone.sqlite"))
             .args(&endpoints)
+            .kill_on_drop(true)
             .output()
             .await
             .map_err(Error::io("running keystone_endpoints.py"))?;

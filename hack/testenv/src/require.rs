@@ -6,7 +6,9 @@ use crate::{Error, Server, ensure_installed};
 
 /// Returns from the test, with a message, when the servers it needs can neither be found nor be built here.
 ///
-/// Without an argument it asks for Kubernetes; otherwise for the [`Server`]s that are named.
+/// Without an argument it asks for Kubernetes; otherwise for the [`Server`]s that are named. Kubernetes may also be
+/// the cluster that `GENCLIENT_TEST_KUBECONFIG` names; a test that uses
+/// [`own_servers`](crate::Builder::own_servers) asks for `ControlPlane`.
 ///
 /// * The message is written past the test harness's capture, so it is seen in every run.
 /// * If `GENCLIENT_SKIPPED` names a file, a line is added to it, so that a script can count what was skipped.

@@ -10,13 +10,17 @@
 //! | `genclient_reflector_invalid_objects_total` | counter | `resource` | objects that did not decode |
 //! | `genclient_reflector_errors_total` | counter | `resource`, `problem` | failed attempts |
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Duration,
+};
 
 use metrics::{Counter, Gauge, Histogram};
 use tokio::{sync::watch, time::Instant};
 
 use super::{ErrorHook, Problem, ReflectorState};
-use crate::{Delta, Error, InvalidObject, Scope, wire::Collection};
+use crate::{Delta, Error, InvalidObject, Scope, panics, wire::Collection};
 
 pub(super) struct Report {
     resource: String,
@@ -133,8 +137,10 @@ impl Report {
         };
         self.trouble = Some((problem, since));
         self.state.send_replace(ReflectorState::Waiting { problem, reason, since, attempt });
-        if let Some(hook) = &self.on_error {
-            hook(error);
+        if let Some(hook) = &self.on_error
+            && let Err(panic) = catch_unwind(AssertUnwindSafe(|| hook(error)))
+        {
+            tracing::error!(panic = panics::message(&*panic), "the error hook panicked");
         }
     }
 

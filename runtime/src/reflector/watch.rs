@@ -1,6 +1,9 @@
 //! Following the changes.
 
-use std::sync::Arc;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 use bytes::Bytes;
 use kube::core::Status;
@@ -8,17 +11,18 @@ use tokio::time::Instant;
 
 use super::{DeltaSink, Next, Run, Stop};
 use crate::{
-    Delta, Error, Watched,
+    Delta, Error, InvalidObject, ObjectKey, Watched,
     client::{SHORT_WATCH, watch_timeout},
     decode::{Decoded, Unreadable, decode_event},
     error::Cause,
+    panics,
     wire::{Start, Watch},
 };
 
 impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
     /// Tells the changes until the watch ends, then says where to go on.
     pub(super) async fn watch(&mut self, open: Option<Box<Watch>>) -> Result<Next, Stop> {
-        let Some(version) = self.version.clone() else { return Ok(Next::List) };
+        let Some(version) = self.not_older_than() else { return Ok(Next::List) };
         let opened = Instant::now();
         let mut watch = match open {
             Some(watch) => watch,
@@ -46,7 +50,6 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
             self.report.events(&batch);
             if let Some(version) = batch.iter().rev().find_map(version_of) {
                 self.version = Some(version.to_owned());
-                self.told = self.version.clone();
             }
             self.unreadable = false;
             self.sink.send(batch).await?;
@@ -60,8 +63,12 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
             let decoded = decode_event(line, self.config.keep_managed_fields)
                 .map_err(|error| self.unreadable("watch", error))?;
             batch.push(match decoded {
-                Decoded::Added(object) | Decoded::Modified(object) => Delta::Upsert(self.finish(object)),
-                Decoded::Deleted(object) => Delta::Delete(self.finish(object)),
+                Decoded::Added(object) | Decoded::Modified(object) => {
+                    self.finish(object).map_or_else(Delta::Invalid, Delta::Upsert)
+                }
+                Decoded::Deleted(object) => {
+                    self.finish(object).map_or_else(Delta::DeleteInvalid, Delta::Delete)
+                }
                 Decoded::Invalid(invalid) => Delta::Invalid(invalid),
                 Decoded::Bookmark { resource_version, .. } => {
                     Delta::Bookmark { scope: self.config.scope.clone(), resource_version }
@@ -78,12 +85,19 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
         Ok(None)
     }
 
-    /// The last touch on an object before others see it.
-    pub(super) fn finish(&self, mut object: K) -> Arc<K> {
-        if let Some(transform) = &self.config.transform {
-            transform(&mut object);
+    /// The last touch on an object before others see it. A transform that panics makes the object
+    /// one that could not be decoded, and leaves the others alone.
+    pub(super) fn finish(&self, mut object: K) -> Result<Arc<K>, InvalidObject> {
+        let Some(transform) = &self.config.transform else { return Ok(Arc::new(object)) };
+        match catch_unwind(AssertUnwindSafe(|| transform(&mut object))) {
+            Ok(()) => Ok(Arc::new(object)),
+            Err(panic) => Err(InvalidObject {
+                key: ObjectKey::of(&object),
+                uid: object.uid().to_owned(),
+                resource_version: object.resource_version().to_owned(),
+                error: format!("the transform panicked: {}", panics::message(&*panic)),
+            }),
         }
-        Arc::new(object)
     }
 
     /// The server ended the watch with a status.

@@ -668,6 +668,12 @@ async fn everything_a_queue_does_is_measured() {
     assert_eq!(depth(), 0.0, "what is handed back does not wait");
 }
 
+#[test]
+fn a_queue_is_measured_only_where_a_recorder_listens() {
+    assert!(queue().inner.measure.is_none());
+    assert!(TestRecorder::default().observe(queue).inner.measure.is_some());
+}
+
 fn panics() -> Result<Action, String> {
     panic!("on purpose")
 }

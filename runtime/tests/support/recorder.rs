@@ -14,7 +14,7 @@ pub fn recorder<K: CacheObject>() -> (Recorder<K>, View<K>) {
         invalid: vec![],
         version: String::new(),
         replaced: 0,
-        resets: 0,
+        reset: 0,
     };
     (Recorder(sender), view)
 }
@@ -37,8 +37,8 @@ pub struct View<K> {
     pub version: String,
     /// How many whole states there were.
     pub replaced: usize,
-    /// How often the server's history was said to be set back.
-    pub resets: usize,
+    /// How often the server's history was set back.
+    pub reset: usize,
 }
 
 impl<K: CacheObject> View<K> {
@@ -94,7 +94,7 @@ impl<K: CacheObject> View<K> {
                 self.invalid.retain(|invalid| invalid.key != object.key);
             }
             Delta::Bookmark { resource_version, .. } => self.version = resource_version,
-            Delta::Reset { .. } => self.resets += 1,
+            Delta::Reset { .. } => self.reset += 1,
             Delta::Resync => panic!("a reflector does not resync"),
         }
     }

@@ -58,10 +58,16 @@ pub(crate) fn manifests(
     Ok(manifests
         .into_iter()
         .map(|(name, text)| GeneratedFile {
-            path: format!("crds/{name}.yaml"),
+            path: format!("crds/{}.yaml", file_stem(&name)),
             text: format!("# {HEADER}\n# Regenerate with `{command}`.\n{text}"),
         })
         .collect())
+}
+
+/// The CRD's name as far as a file's name can hold it: 255 bytes with the ending. What is cut off
+/// are at most the last three of 253, the end of a top-level domain.
+fn file_stem(name: &str) -> &str {
+    name.get(..250).unwrap_or(name)
 }
 
 /// The versions of a kind that make one CRD.

@@ -116,16 +116,48 @@ impl Plan {
             set_mode(file.path()).map_err(failed)?;
             staged.push((file, change));
         }
-        for (file, change) in staged {
-            file.persist(&change.path)
-                .map_err(|error| Failure::message(format!("cannot write `{}`: {error}", change.shown)))?;
+        let mut done = Vec::new();
+        let result = staged
+            .into_iter()
+            .try_for_each(|(file, change)| {
+                file.persist(&change.path).map_err(|error| {
+                    Failure::message(format!("cannot write `{}`: {}", change.shown, error.error))
+                })?;
+                done.push(change);
+                Ok(())
+            })
+            .and_then(|()| {
+                self.changes.iter().filter(|change| change.new.is_none()).try_for_each(|change| {
+                    fs::remove_file(&change.path).map_err(|error| {
+                        Failure::message(format!("cannot remove `{}`: {error}", change.shown))
+                    })?;
+                    done.push(change);
+                    Ok(())
+                })
+            });
+        match &result {
+            Ok(()) => {
+                for change in self.changes.iter().filter(|change| change.new.is_none()) {
+                    remove_empty_folders(&change.path);
+                }
+            }
+            Err(_) => done.into_iter().for_each(Change::undo),
         }
-        for change in self.changes.iter().filter(|change| change.new.is_none()) {
-            fs::remove_file(&change.path)
-                .map_err(|error| Failure::message(format!("cannot remove `{}`: {error}", change.shown)))?;
-            remove_empty_folders(&change.path);
+        result
+    }
+}
+
+impl Change {
+    /// Brings back what was there before. It is the last resort after a failure that has been
+    /// reported already, so that a failure of its own has nothing to add.
+    fn undo(&self) {
+        let _ = match &self.old {
+            Some(old) => fs::write(&self.path, old),
+            None => fs::remove_file(&self.path),
+        };
+        if self.old.is_none() {
+            remove_empty_folders(&self.path);
         }
-        Ok(())
     }
 }
 

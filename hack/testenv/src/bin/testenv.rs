@@ -140,3 +140,32 @@ fn shell_status(status: ExitStatus) -> u8 {
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
     u8::try_from(code).unwrap_or(1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(words: &[&str]) -> Result<Arguments, String> {
+        parse(words.iter().map(OsString::from))
+    }
+
+    #[test]
+    fn everything_after_two_dashes_is_the_command() {
+        let arguments = parsed(&["--neutron", "--", "cargo", "test", "--keystone"]).unwrap();
+        assert_eq!(arguments.command, ["cargo", "test", "--keystone"]);
+        assert!(arguments.neutron && !arguments.keystone && !arguments.help);
+    }
+
+    #[test]
+    fn an_unknown_argument_and_a_missing_command_are_refused() {
+        assert_eq!(parsed(&["--neutrom"]).err().unwrap(), "unknown argument: --neutrom");
+        assert_eq!(parsed(&["--"]).err().unwrap(), "no command after --");
+    }
+
+    #[test]
+    fn a_command_that_was_killed_has_the_status_that_a_shell_would_tell() {
+        use std::os::unix::process::ExitStatusExt;
+        assert_eq!(shell_status(ExitStatus::from_raw(7 << 8)), 7);
+        assert_eq!(shell_status(ExitStatus::from_raw(9)), 137);
+    }
+}

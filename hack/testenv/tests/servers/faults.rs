@@ -23,7 +23,7 @@ fn maps(env: &TestEnv) -> Api<ConfigMap> {
 
 #[tokio::test]
 async fn a_killed_api_server_comes_back_on_its_port_with_its_data() {
-    require_servers!();
+    require_servers!(ControlPlane);
     let env = own().await;
     let (maps, ports) = (maps(&env), env.ports());
     let before = create(&maps, json!({"metadata": {"name": "kept"}})).await;
@@ -46,7 +46,7 @@ async fn a_killed_api_server_comes_back_on_its_port_with_its_data() {
 
 #[tokio::test]
 async fn a_paused_api_server_answers_nothing_until_it_goes_on() {
-    require_servers!();
+    require_servers!(ControlPlane);
     let env = own().await;
     let maps = maps(&env);
     env.apiserver().pause().unwrap();
@@ -86,7 +86,7 @@ async fn old_version(maps: &Api<ConfigMap>) -> String {
 
 #[tokio::test]
 async fn a_watch_from_before_a_compaction_has_expired_when_there_is_no_watch_cache() {
-    require_servers!();
+    require_servers!(ControlPlane);
     let env = TestEnv::builder().own_servers().apiserver_arg("--watch-cache=false").start().await.unwrap();
     let maps = maps(&env);
     let old = old_version(&maps).await;
@@ -98,7 +98,7 @@ async fn a_watch_from_before_a_compaction_has_expired_when_there_is_no_watch_cac
 
 #[tokio::test]
 async fn a_watch_from_before_a_compaction_has_expired_when_the_api_server_was_restarted() {
-    require_servers!();
+    require_servers!(ControlPlane);
     let env = own().await;
     let maps = maps(&env);
     let old = old_version(&maps).await;
@@ -109,7 +109,7 @@ async fn a_watch_from_before_a_compaction_has_expired_when_the_api_server_was_re
 
 #[tokio::test]
 async fn two_environments_side_by_side_do_not_know_of_each_other() {
-    require_servers!();
+    require_servers!(ControlPlane);
     let (first, second) = tokio::join!(own(), own());
     create(&maps(&first), json!({"metadata": {"name": "only-in-the-first"}})).await;
     assert!(maps(&second).get_opt("only-in-the-first").await.unwrap().is_none());
@@ -126,7 +126,7 @@ async fn two_environments_side_by_side_do_not_know_of_each_other() {
 
 #[tokio::test]
 async fn a_cluster_of_somebody_else_can_be_used_but_not_be_harmed() {
-    require_servers!();
+    require_servers!(ControlPlane);
     let own = own().await;
     let env = TestEnv::builder().kubeconfig(own.kubeconfig()).start().await.unwrap();
     create(&maps(&env), json!({"metadata": {"name": "visible"}})).await;
@@ -157,7 +157,7 @@ async fn a_cluster_of_somebody_else_can_be_used_but_not_be_harmed() {
 
 #[tokio::test]
 async fn a_server_that_does_not_start_says_why() {
-    require_servers!();
+    require_servers!(ControlPlane);
     let start = TestEnv::builder().own_servers().apiserver_arg("--no-such-flag").start();
     let error = start.await.unwrap_err();
     let Error::Start { server, log, tail, .. } = &error else { panic!("{error}") };

@@ -95,7 +95,7 @@ fn is_free(port: u16) -> bool {
 
 #[tokio::test]
 async fn nothing_is_left_after_a_program_that_ends_normally() {
-    require_servers!();
+    require_servers!(ControlPlane);
     let Started { mut program, folders, ports } = start("normally").await;
     assert!(program.wait().await.unwrap().success());
     assert_eq!(processes_of(&folders[0]), Vec::<String>::new());
@@ -105,7 +105,7 @@ async fn nothing_is_left_after_a_program_that_ends_normally() {
 
 #[tokio::test]
 async fn nothing_but_the_logs_is_left_after_a_program_that_panics() {
-    require_servers!();
+    require_servers!(ControlPlane);
     let Started { mut program, folders, ports } = start("panicking").await;
     assert!(!program.wait().await.unwrap().success());
     assert_eq!(processes_of(&folders[0]), Vec::<String>::new());
@@ -116,7 +116,7 @@ async fn nothing_but_the_logs_is_left_after_a_program_that_panics() {
 
 #[tokio::test]
 async fn nothing_is_left_after_a_program_that_is_killed() {
-    require_servers!(Kubernetes, Neutron);
+    require_servers!(ControlPlane, Neutron);
     let Started { mut program, folders, ports } = start("killed").await;
     assert_eq!((folders.len(), ports.len()), (2, 4));
     for folder in &folders {

@@ -1,0 +1,131 @@
+//! The committed client of the fixtures is what the generator makes of them, always the same bytes.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use genclient::{
+    GeneratedFile, HEADER,
+    config::Config,
+    generate,
+    source::{Folder, ReadFile, Sources},
+};
+use similar::TextDiff;
+
+fn here() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn config() -> Config {
+    let text = fs::read_to_string(here().join("genclient.toml")).unwrap();
+    Config::parse(&text).unwrap()
+}
+
+/// Generates the fixtures' client from sources that this reader holds.
+fn generated(reader: &dyn ReadFile) -> Vec<GeneratedFile> {
+    let config = config();
+    let client = &config.clients[0];
+    let sources = Sources::load(reader, &client.sources);
+    generate(&sources, &config, client).unwrap_or_else(|errors| panic!("{errors:#?}"))
+}
+
+/// Every file below a folder with this ending, by its path from there.
+fn files(folder: &Path, ending: &str) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.to_string_lossy().ends_with(ending) {
+                let text = fs::read_to_string(&path).unwrap();
+                found.insert(path.strip_prefix(folder).unwrap().to_path_buf(), text);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn the_committed_client_is_what_the_fixtures_say() {
+    let golden = here().join("golden");
+    let mut committed = files(&golden.join("src"), ".rs");
+    let mut differences = String::new();
+    for file in generated(&Folder(here())) {
+        let path = Path::new(&file.path).strip_prefix("src").unwrap();
+        let old = committed.remove(path).unwrap_or_default();
+        if old != file.text {
+            differences += &TextDiff::from_lines(&old, &file.text)
+                .unified_diff()
+                .header(&format!("a/{}", file.path), &format!("b/{}", file.path))
+                .to_string();
+        }
+    }
+    for (path, _) in committed.iter().filter(|(_, text)| text.contains(HEADER)) {
+        differences += &format!("orphan: {}\n", path.display());
+    }
+    assert!(differences.is_empty(), "{differences}\nrun `hack/update-codegen.sh`");
+}
+
+#[test]
+fn what_a_person_wrote_beside_the_generated_files_is_there() {
+    let expansions = fs::read_to_string(here().join("golden/src/expansions.rs")).unwrap();
+    assert!(!expansions.contains(HEADER));
+    assert!(fs::read_to_string(here().join("golden/src/lib.rs")).unwrap().contains("pub mod expansions;"));
+}
+
+#[test]
+fn two_runs_give_the_same_bytes() {
+    assert_eq!(generated(&Folder(here())), generated(&Folder(here())));
+}
+
+#[test]
+fn another_folder_gives_the_same_bytes() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    for (path, text) in files(&here().join("fixtures"), "") {
+        let copy = elsewhere.path().join("fixtures").join(path);
+        fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        fs::write(copy, text).unwrap();
+    }
+    assert_eq!(generated(&Folder(elsewhere.path().to_path_buf())), generated(&Folder(here())));
+}
+
+#[test]
+fn the_order_of_modules_types_and_crates_changes_nothing() {
+    let mut texts: BTreeMap<PathBuf, String> = files(&here().join("fixtures"), "")
+        .into_iter()
+        .map(|(path, text)| (Path::new("fixtures").join(path), text))
+        .collect();
+    let expected = generated(&texts);
+    for (path, text) in texts.iter_mut().filter(|(path, _)| path.extension().is_some_and(|end| end == "rs")) {
+        let mut file = syn::parse_file(text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        // A macro has to stand before its use; nothing else of a module depends on its place.
+        file.items.sort_by_key(|item| !matches!(item, syn::Item::Macro(_)));
+        let macros = file.items.iter().filter(|item| matches!(item, syn::Item::Macro(_))).count();
+        file.items[macros..].reverse();
+        *text = quote::ToTokens::to_token_stream(&file).to_string();
+    }
+    assert_eq!(generated(&texts), expected);
+
+    let mut config = config();
+    config.clients[0].sources.reverse();
+    let sources = Sources::load(&texts, &config.clients[0].sources);
+    assert_eq!(generate(&sources, &config, &config.clients[0]).unwrap(), expected);
+}
+
+#[test]
+fn every_generated_file_is_small_and_starts_with_the_header_and_a_sentence() {
+    for file in generated(&Folder(here())) {
+        let lines: Vec<&str> = file.text.lines().collect();
+        assert_eq!(lines[0], format!("// {HEADER}"), "{}", file.path);
+        assert_eq!(lines[1], "// Regenerate with `hack/update-codegen.sh`.", "{}", file.path);
+        assert!(lines[3].starts_with("//! "), "{}", file.path);
+        assert!(!file.text.contains(env!("CARGO_MANIFEST_DIR")), "{}", file.path);
+        assert!(!file.text.contains("#![allow") && !file.text.contains("#[allow"), "{}", file.path);
+        assert!(file.text.ends_with('\n') && !file.text.ends_with("\n\n"), "{}", file.path);
+        assert!(lines.iter().all(|line| !line.ends_with(' ')), "{}", file.path);
+    }
+}
