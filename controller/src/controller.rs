@@ -1,6 +1,6 @@
 //! The controller: handlers that queue keys, workers that reconcile them.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{collections::HashSet, future::Future, sync::Arc, time::Duration};
 
 use genclient_runtime::{Cause, Event, ObjectKey, Selector, WorkQueue, events::EventRecorder};
 use samplecrd_apis::samplecrd::v1::Network;
@@ -113,14 +113,15 @@ async fn sweep<P: Provider>(reconciler: Arc<Reconciler<P>>, queue: WorkQueue<Obj
         tokio::time::sleep(wait).await;
         wait = (wait * 2).min(Duration::from_secs(60));
     };
-    let present: std::collections::HashSet<(ObjectKey, String)> = reconciler
+    // By uid alone: a network that somebody renamed in the provider still has its object.
+    let present: HashSet<String> = reconciler
         .networks
         .list(&Selector::everything())
         .iter()
-        .map(|network| (ObjectKey::of(&**network), network.metadata.uid.clone().unwrap_or_default()))
+        .filter_map(|network| network.metadata.uid.clone())
         .collect();
     for owner in owners.iter().filter(|owner| reconciler.is_watched(owner)) {
-        if !present.contains(&(owner.key(), owner.uid.clone())) {
+        if !present.contains(&owner.uid) {
             info!(key = %owner.key(), uid = %owner.uid, "found an orphaned network in the provider");
             let _ = queue.add(owner.key());
         }
