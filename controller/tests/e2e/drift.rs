@@ -95,7 +95,7 @@ async fn what_others_made_in_neutron_is_never_touched() {
         let made = neutron.request(Method::POST, "/networks", Some(body)).await;
         let made = made.expect(StatusCode::CREATED, "a network").unwrap();
         let id = made.body["network"]["id"].clone();
-        let body = json!({ "subnet": { "network_id": id, "ip_version": 4, "cidr": cidr } });
+        let body = json!({ "subnet": { "network_id": id, "ip_version": 4, "cidr": cidr, "description": description } });
         let made = neutron.request(Method::POST, "/subnets", Some(body)).await;
         made.expect(StatusCode::CREATED, "a subnet").unwrap();
     };

@@ -103,7 +103,7 @@ async fn what_keeps_it_from_running_is_said_with_exit_code_1() {
         (&["--kubeconfig", lost], &[], lost),
         (&["--kubeconfig", broken], &[], broken),
         (&[], &[("KUBECONFIG", lost)], lost),
-        (&["--context", "nowhere"], &[("HOME", lost)], "nowhere"),
+        (&["--context", "nowhere"], &[("HOME", lost)], lost),
         (&["--master", "no url"], &[], "no url"),
         (&neutron, &[], "OS_AUTH_URL"),
         (&neutron, &[("OS_AUTH_URL", "http://127.0.0.1:1/v3")], "OS_USERNAME"),
@@ -137,9 +137,10 @@ fn tempfile() -> std::path::PathBuf {
 async fn an_unreachable_server_is_waited_for_and_a_signal_ends_the_wait() {
     let args: Vec<OsString> = ["--master", "http://127.0.0.1:1"].map(OsString::from).into();
     let controller = Controller::run(&args, &[]);
-    controller.says(&["127.0.0.1:1", "problem=unreachable"]).await;
+    controller.says(&["problem=unreachable", "Connection refused"]).await;
+    controller.says(&["still waiting", "networks.samplecrd.k8s.io/v1", "Connection refused"]).await;
     let ended = controller.stop().await;
-    assert!(ended.says("asked to stop before the cache was there"), "{ended:#?}");
+    assert!(ended.says("asked to stop before the caches were there"), "{ended:#?}");
 }
 
 #[tokio::test]
