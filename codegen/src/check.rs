@@ -50,6 +50,8 @@ fn groups(model: &Model, cx: &Cx) {
         "informers",
     ];
     let mut accessors: BTreeMap<String, &Group> = BTreeMap::new();
+    let mut clients: BTreeMap<String, &Group> = BTreeMap::new();
+    let mut variants: BTreeMap<String, &Resource> = BTreeMap::new();
     for group in &model.groups {
         if RESERVED.contains(&group.ident.as_str()) {
             cx.error(
@@ -77,6 +79,47 @@ fn groups(model: &Model, cx: &Cx) {
                 )
                 .help("choose another name for one of them: `group_version!(\"…\", ident = \"…\")`");
                 cx.error(error.related(first_of(other), "the first one is here"));
+                continue;
+            }
+            let client = format!("{}Client", group.camel(version));
+            if let Some(other) = clients.insert(client.clone(), group) {
+                cx.error(
+                    Diagnostic::new(
+                        version.resources.first().and_then(at),
+                        format!(
+                            "the groups `{}` and `{}` would both have the client `{client}`",
+                            other.display_name(),
+                            group.display_name()
+                        ),
+                    )
+                    .help("choose another name for one of them: `group_version!(\"…\", ident = \"…\")`")
+                    .related(first_of(other), "the first one is here"),
+                );
+                continue;
+            }
+            for resource in &version.resources {
+                let list = resource.list_path.as_ref().map(|list| list.name().to_owned());
+                for kind in std::iter::once(resource.kind.clone()).chain(list) {
+                    let variant = format!("{}{kind}", group.camel(version));
+                    // A kind that is there twice is told of with its version.
+                    if let Some(first) =
+                        variants.insert(variant.clone(), resource).filter(|first| first.kind != resource.kind)
+                    {
+                        cx.error(
+                            Diagnostic::new(
+                                at(resource),
+                                format!(
+                                    "`{}` and `{}` would both be `{variant}` in the scheme",
+                                    first.kind, resource.kind
+                                ),
+                            )
+                            .help(
+                                "rename one of the kinds, or a group: `group_version!(\"…\", ident = \"…\")`",
+                            )
+                            .related(at(first), "the first one is here"),
+                        );
+                    }
+                }
             }
         }
     }
@@ -130,6 +173,7 @@ fn idents(group: &Group, version: &Version, cx: &Cx) {
     let version_client = format!("{}Client", group.camel(version));
     let mut modules: BTreeMap<&str, &Resource> = BTreeMap::new();
     let mut accessors: BTreeMap<String, &Resource> = BTreeMap::new();
+    let mut types: BTreeMap<String, &Resource> = BTreeMap::new();
     for resource in &version.resources {
         let clash = |first: &Resource, what: &str, name: &str| {
             cx.error(
@@ -167,7 +211,14 @@ fn idents(group: &Group, version: &Version, cx: &Cx) {
                 .help("choose another plural: `#[genclient(plural = \"…\")]`"),
             );
         }
-        if format!("{}Client", resource.kind) == version_client {
+        for name in [Some(resource.client_name()), resource.all_name()].into_iter().flatten() {
+            if let Some(first) = types.insert(name.clone(), resource)
+                && !same_plural(first)
+            {
+                clash(first, "client", &name);
+            }
+        }
+        if resource.client_name() == version_client {
             cx.error(
                 Diagnostic::new(
                     at(resource),

@@ -42,6 +42,7 @@ async fn the_end_of_an_object_is_caught_up_to_as_well() {
     let networks = clientset.samplecrd_v1().networks(&namespace);
     let factory = SharedInformerFactory::builder(clientset.clone()).namespace(&namespace).build();
     let informer = factory.samplecrd().v1().networks();
+    let (cache, lister) = (informer.informer(), informer.lister().networks(&namespace));
     factory.start();
     factory.wait_for_cache_sync(PATIENCE).await.unwrap();
 
@@ -49,10 +50,10 @@ async fn the_end_of_an_object_is_caught_up_to_as_well() {
     let written =
         networks.patch("example", &Patch::Merge(json!({"spec": {"cidr": "changed"}}))).await.unwrap();
     networks.delete("example").await.unwrap();
-    informer.informer().caught_up_to(&written, PATIENCE).await.unwrap();
+    cache.caught_up_to(&written, PATIENCE).await.unwrap();
     let marker = networks.create(&network(named("marker"))).await.unwrap();
-    informer.informer().caught_up_to(&marker, PATIENCE).await.unwrap();
-    assert!(informer.lister().networks(&namespace).get("example").is_none());
+    cache.caught_up_to(&marker, PATIENCE).await.unwrap();
+    assert!(lister.get("example").is_none() && lister.get("marker").is_some());
     factory.shutdown().await;
 }
 

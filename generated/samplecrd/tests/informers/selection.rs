@@ -34,7 +34,7 @@ async fn an_object_leaves_and_enters_with_its_label() {
     networks.patch("example", &relabel(None)).await.unwrap();
     let left = record.wait_for(2).await;
     assert_eq!(left[1], Told::Deleted("example".to_owned(), uid.clone(), FinalState::Observed));
-    assert!(informer.lister().list(&Selector::default()).is_empty());
+    assert!(informer.lister().list(&Selector::everything()).is_empty());
 
     networks.patch("example", &relabel(Some("test"))).await.unwrap();
     assert_eq!(record.wait_for(3).await[2], example(Told::Added));
@@ -98,9 +98,9 @@ async fn one_informer_follows_several_namespaces_and_no_other() {
     }
     let lister = informer.lister();
     for namespace in [&here, &there] {
-        assert_eq!(lister.networks(namespace).list(&Selector::default()).len(), 2);
+        assert_eq!(lister.networks(namespace).list(&Selector::everything()).len(), 2);
     }
-    assert!(lister.networks(&elsewhere).list(&Selector::default()).is_empty());
+    assert!(lister.networks(&elsewhere).list(&Selector::everything()).is_empty());
     assert_eq!(record.wait_for(4).await.len(), 4);
     factory.shutdown().await;
 }

@@ -1,0 +1,6 @@
+//! The command `genclient`, run as people run it: what it says, what it writes, how it ends.
+
+mod commands;
+mod errors;
+mod support;
+mod writing;
