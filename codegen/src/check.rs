@@ -1,6 +1,6 @@
 //! The checks that need more than one item: names that meet, and versions that must agree.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     diag::{Ctxt, Diagnostic},
@@ -26,6 +26,12 @@ pub(crate) fn check(model: &Model, cx: &Cx) {
 
 fn at(resource: &Resource) -> Option<Location> {
     Some(resource.location.clone())
+}
+
+/// Two kinds in the order of the sources, so that it is the second one which is marked.
+fn in_order<'r>(a: &'r Resource, b: &'r Resource) -> (&'r Resource, &'r Resource) {
+    let place = |resource: &Resource| (resource.location.file, resource.location.range.start);
+    if place(a) <= place(b) { (a, b) } else { (b, a) }
 }
 
 fn first_of(group: &Group) -> Option<Location> {
@@ -68,7 +74,12 @@ fn groups(model: &Model, cx: &Cx) {
         }
         for version in &group.versions {
             let accessor = group.accessor(version);
-            if let Some(other) = accessors.insert(accessor.clone(), group) {
+            // One ident for two groups has been told of already.
+            let other = accessors.insert(accessor.clone(), group);
+            if other.is_some_and(|other| other.ident == group.ident) {
+                continue;
+            }
+            if let Some(other) = other {
                 let error = Diagnostic::new(
                     version.resources.first().and_then(at),
                     format!(
@@ -131,22 +142,24 @@ fn kinds(group: &Group, version: &Version, cx: &Cx) {
     let mut plurals: BTreeMap<&str, &Resource> = BTreeMap::new();
     let mut kinds: BTreeMap<String, &Resource> = BTreeMap::new();
     for resource in &version.resources {
-        if let Some(first) = kinds.insert(resource.kind.clone(), resource) {
+        if let Some(other) = kinds.insert(resource.kind.clone(), resource) {
+            let (first, second) = in_order(other, resource);
             cx.error(
                 Diagnostic::new(
-                    at(resource),
+                    at(second),
                     format!("`{}` is defined twice in `{api_version}`", resource.kind),
                 )
                 .help("rename one of them, or put it into another group or version")
                 .related(at(first), "the first one is here"),
             );
-        } else if let Some(first) = plurals.insert(&resource.plural, resource) {
+        } else if let Some(other) = plurals.insert(&resource.plural, resource) {
+            let (first, second) = in_order(other, resource);
             cx.error(
                 Diagnostic::new(
-                    at(resource),
+                    at(second),
                     format!(
                         "`{}` and `{}` have the same plural `{}` in `{api_version}`",
-                        first.kind, resource.kind, resource.plural
+                        first.kind, second.kind, resource.plural
                     ),
                 )
                 .help("choose another one: `#[genclient(plural = \"…\")]`")
@@ -175,11 +188,17 @@ fn idents(group: &Group, version: &Version, cx: &Cx) {
     let mut accessors: BTreeMap<String, &Resource> = BTreeMap::new();
     let mut types: BTreeMap<String, &Resource> = BTreeMap::new();
     for resource in &version.resources {
-        let clash = |first: &Resource, what: &str, name: &str| {
+        // Where one name clashes, those that are made of it do too: one of them is enough.
+        let mut told = false;
+        let mut clash = |other: &Resource, what: &str, name: &str| {
+            if std::mem::replace(&mut told, true) {
+                return;
+            }
+            let (first, second) = in_order(other, resource);
             cx.error(
                 Diagnostic::new(
-                    at(resource),
-                    format!("`{}` and `{}` would both have the {what} `{name}`", first.kind, resource.kind),
+                    at(second),
+                    format!("`{}` and `{}` would both have the {what} `{name}`", first.kind, second.kind),
                 )
                 .help("rename one of the kinds, or choose another plural: `#[genclient(plural = \"…\")]`")
                 .related(at(first), "the first one is here"),
@@ -334,7 +353,9 @@ fn crds(group: &Group, cx: &Cx) {
 fn by_kind(group: &Group) -> BTreeMap<&str, Vec<&Resource>> {
     let mut kinds: BTreeMap<&str, Vec<&Resource>> = BTreeMap::new();
     for version in &group.versions {
-        for resource in &version.resources {
+        let mut seen = BTreeSet::new();
+        // A kind that is there twice in one version is told of as such.
+        for resource in version.resources.iter().filter(|resource| seen.insert(&resource.kind)) {
             let versions = kinds.entry(&resource.kind).or_default();
             versions.push(resource);
         }

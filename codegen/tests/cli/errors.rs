@@ -188,6 +188,19 @@ fn one_group_cannot_have_two_idents() {
 }
 
 #[test]
+fn two_groups_cannot_have_one_folder() {
+    refused(
+        "group_folder_clash",
+        "pub mod x;\npub mod y;\npub mod z;\n",
+        &[
+            ("apis/src/x.rs", &module("a.b/v1", &kind("Network"))),
+            ("apis/src/y.rs", &module("a.c/v1", &kind("Network"))),
+            ("apis/src/z.rs", &module("a-b.x/v2", &kind("Network"))),
+        ],
+    );
+}
+
+#[test]
 fn two_groups_cannot_have_clients_of_one_name() {
     refused(
         "client_clash",

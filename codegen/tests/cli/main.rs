@@ -2,5 +2,6 @@
 
 mod commands;
 mod errors;
+mod new_type;
 mod support;
 mod writing;
