@@ -72,11 +72,6 @@ async fn describe_shows_the_whole_object() {
 async fn explain_shows_the_documentation_of_the_types() {
     require_servers!();
     let (_, namespace) = clientset("explain").await;
-    // The server publishes the schema of a new definition a little later than the resource itself.
-    eventually("the schema is published", async || {
-        cluster().await.kubectl(&["explain", "network.spec"]).await.is_ok()
-    })
-    .await;
     for (path, docs) in [
         (
             "network",
@@ -86,6 +81,11 @@ async fn explain_shows_the_documentation_of_the_types() {
         ("appservice.spec.replicas", &["FIELD: replicas <integer>", "How many replicas the Deployment has"]),
         ("appservice.status", &["The application as it is.", "availableReplicas\t<integer> -required-"]),
     ] {
+        // The server publishes the schema of a new definition a little later than the resource itself.
+        eventually("the schema is published", async || {
+            cluster().await.kubectl(&["explain", path]).await.is_ok()
+        })
+        .await;
         let output = kubectl(&namespace, &["explain", path]).await;
         for doc in docs {
             assert!(output.contains(doc), "{doc:?} is missing in {output}");

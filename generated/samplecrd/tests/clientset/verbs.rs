@@ -137,23 +137,28 @@ macro_rules! verbs_of {
             }
 
             #[tokio::test]
-            async fn an_object_that_is_deleted_in_the_foreground_waits_for_its_finalizers() {
+            async fn a_deleted_object_waits_for_its_finalizers_and_for_what_the_propagation_adds() {
                 require_servers!();
-                let (clientset, namespace) = clientset("foreground").await;
+                let (clientset, namespace) = clientset("propagation").await;
                 let client = client(&clientset, &namespace);
-                let finalizers = Some(vec!["example.com/hold".to_owned()]);
-                let held = $sample(ObjectMeta { finalizers, ..named("held") });
-                client.create(&held).await.unwrap();
+                let hold = "example.com/hold".to_owned();
+                for (policy, added) in [
+                    (PropagationPolicy::Foreground, Some("foregroundDeletion")),
+                    (PropagationPolicy::Orphan, Some("orphan")),
+                    (PropagationPolicy::Background, None),
+                ] {
+                    let finalizers = Some(vec![hold.clone()]);
+                    client.create(&$sample(ObjectMeta { finalizers, ..named("held") })).await.unwrap();
+                    let deleted = client.delete("held").propagation(policy).await.unwrap();
+                    let waiting = deleted.object().expect("the server answers with what waits");
+                    assert!(waiting.metadata.deletion_timestamp.is_some());
+                    let found: BTreeSet<_> = waiting.finalizers().iter().cloned().collect();
+                    assert_eq!(found, added.map(str::to_owned).into_iter().chain([hold.clone()]).collect());
 
-                let deleted = client.delete("held").propagation(PropagationPolicy::Foreground).await.unwrap();
-                let waiting = deleted.object().expect("the server answers with what waits");
-                assert!(waiting.metadata.deletion_timestamp.is_some());
-                assert!(waiting.finalizers().contains(&"foregroundDeletion".to_owned()), "{waiting:?}");
-                assert!(waiting.finalizers().contains(&"example.com/hold".to_owned()), "{waiting:?}");
-
-                let release = Patch::Merge(json!({"metadata": {"finalizers": null}}));
-                client.patch("held", &release).await.unwrap();
-                assert!(client.get("held").await.unwrap_err().is_not_found());
+                    let release = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+                    client.patch("held", &release).await.unwrap();
+                    assert!(client.get("held").await.unwrap_err().is_not_found());
+                }
             }
 
             #[tokio::test]

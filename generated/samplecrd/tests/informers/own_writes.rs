@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use genclient_runtime::{CatchUpError, Patch};
+use genclient_runtime::{CatchUpError, Patch, kube::ResourceExt as _};
 use genclient_testenv::require_servers;
 use samplecrd_client::informers::SharedInformerFactory;
 use serde_json::json;
@@ -23,15 +23,39 @@ async fn after_catching_up_the_cache_has_ones_own_write() {
     let mut written = networks.create(&network(named("example"))).await.unwrap();
     for round in 0..20 {
         cache.caught_up_to(&written, PATIENCE).await.unwrap();
-        let cached = lister.require("example").unwrap();
-        assert_eq!(
-            (&cached.spec, &cached.metadata.resource_version),
-            (&written.spec, &written.metadata.resource_version)
-        );
-        assert_eq!(cached.metadata.managed_fields, None, "they are not cached");
+        let mut expected = written.clone();
+        expected.metadata.managed_fields = None;
+        assert_eq!(*lister.require("example").unwrap(), expected);
         written.spec.cidr = format!("10.{round}.0.0/16");
         written = networks.update(&written).await.unwrap();
     }
+    factory.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_cached_object_is_written_back_without_taking_fields_from_their_owners() {
+    require_servers!();
+    let (clientset, namespace) = clientset("owners").await;
+    let networks = clientset.samplecrd_v1().networks(&namespace);
+    let created = networks.create(&network(named("example"))).field_manager("creator").await.unwrap();
+    let factory = SharedInformerFactory::builder(clientset.clone()).namespace(&namespace).build();
+    let lister = factory.samplecrd().v1().networks().lister().networks(&namespace);
+    factory.start();
+    factory.wait_for_cache_sync(PATIENCE).await.unwrap();
+
+    // The cache leaves out who owns which field; an update that leaves it out must not forget it.
+    let mut cached = (*lister.require("example").unwrap()).clone();
+    assert_eq!(cached.metadata.managed_fields, None);
+    cached.spec.gateway = "192.168.0.2".to_owned();
+    let updated = networks.update(&cached).field_manager("updater").await.unwrap();
+    let owner = |manager: &str| {
+        let found = updated.managed_fields().iter().find(|entry| entry.manager.as_deref() == Some(manager));
+        serde_json::to_value(found.and_then(|entry| entry.fields_v1.clone())).unwrap()["f:spec"].clone()
+    };
+    assert_eq!(created.managed_fields().len(), 1);
+    assert!(owner("creator").get("f:cidr").is_some(), "{updated:?}");
+    assert!(owner("creator").get("f:gateway").is_none(), "{updated:?}");
+    assert!(owner("updater").get("f:gateway").is_some(), "{updated:?}");
     factory.shutdown().await;
 }
 

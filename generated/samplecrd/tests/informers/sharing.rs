@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use genclient_runtime::{CacheSyncError, Event, GroupVersionResource, Selector};
+use genclient_runtime::{CacheSyncError, Event, GroupVersionResource, InformerFactory, Selector};
 use genclient_testenv::require_servers;
 use parking_lot::Mutex;
 use samplecrd_apis::samplecrd::v1::Network;
@@ -121,6 +121,32 @@ async fn both_kinds_are_read_by_name_by_namespace_by_label_and_by_index() {
     assert!(factory.for_resource(&resource).is_ok());
     let unknown = GroupVersionResource::gvr("samplecrd.k8s.io", "v1", "subnets");
     assert!(factory.for_resource(&unknown).is_err());
+    factory.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_metadata_informer_and_a_transform_cache_less() {
+    require_servers!();
+    let (clientset, namespace) = clientset("less").await;
+    let networks = clientset.samplecrd_v1().networks(&namespace);
+    let created = networks.create(&network(labelled("example", "env", "test"))).await.unwrap();
+    let factory = InformerFactory::builder(clientset.client().clone())
+        .namespace(&namespace)
+        .transform(|network: &mut Network| network.spec.gateway.clear())
+        .build();
+    let (whole, metadata) = (factory.informer::<Network>(), factory.metadata_informer::<Network>());
+    factory.start();
+    factory.wait_for_cache_sync(PATIENCE).await.unwrap();
+
+    let cached = whole.store().find(Some(&namespace), "example").unwrap();
+    assert_eq!((&*cached.spec.cidr, &*cached.spec.gateway), ("192.168.0.0/16", ""));
+    let selector = Selector::parse("env=test").unwrap();
+    let found = metadata.store().list(&selector);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].metadata.uid, created.metadata.uid);
+
+    networks.delete("example").await.unwrap();
+    eventually("both see it go", async || whole.store().is_empty() && metadata.store().is_empty()).await;
     factory.shutdown().await;
 }
 
