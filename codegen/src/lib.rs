@@ -12,6 +12,9 @@
 //! Without the feature `generate` the crate is the part that the derives share: the attribute
 //! grammar ([`attr`]), what one item says ([`decl`]), names ([`names`]) and errors ([`diag`]).
 
+// Whatever can fail is an error that the caller can handle; tests may end with a panic.
+#![warn(clippy::unwrap_used)]
+
 pub mod attr;
 pub mod decl;
 pub mod diag;

@@ -1,5 +1,8 @@
 //! `samplecrd-controller`: flags, clients, factory, signals.
 
+// Whatever can fail is an error that the caller can handle; tests may end with a panic.
+#![warn(clippy::unwrap_used)]
+
 use std::{io::IsTerminal, process::ExitCode};
 
 use clap::Parser;
