@@ -6,7 +6,7 @@
 //! Sources ── parse ──▶ declarations ── lower ──▶ Model ── check ──▶ Model ── render ──▶ GeneratedFile…
 //! ```
 //!
-//! [`generate`] is pure: files are read into [`Sources`](source::Sources) before it and written by
+//! `generate` is pure: files are read into `Sources` before it and written by
 //! the command line after it. Every stage collects all its errors; between the stages they are looked at.
 //!
 //! Without the feature `generate` the crate is the part that the derives share: the attribute
