@@ -51,7 +51,8 @@ fn options(decl: &ResourceDecl) -> TokenStream {
         validations,
         ..
     } = &decl.attrs;
-    let singular = singular.as_ref().map_or_else(|| decl.ident.to_string().to_lowercase(), |name| name.value.clone());
+    let singular =
+        singular.as_ref().map_or_else(|| decl.ident.to_string().to_lowercase(), |name| name.value.clone());
     let categories = categories.iter().map(|category| &category.value);
     let columns = printcolumns.iter().map(|column| {
         let (name, type_, path) = (&column.name, &column.type_, &column.json_path);

@@ -140,12 +140,15 @@ pub(crate) fn schema_impl(input: &DeriveInput) -> TokenStream {
     let name = ident.to_string();
     let container = attributes(&input.attrs, &["serde", "schemars", "doc"]);
     let fields = fields(input);
-    let mirrored = fields.iter().filter(|field| field.ident.as_ref().is_none_or(|ident| ident != "metadata")).map(|field| {
-        let attrs = attributes(&field.attrs, &["schemars", "doc", "validate", "garde"]);
-        let serde = serde_of(field);
-        let (ident, ty) = (&field.ident, field.ty.to_token_stream());
-        quote!(#(#attrs)* #serde #ident: #ty)
-    });
+    let mirrored = fields
+        .iter()
+        .filter(|field| field.ident.as_ref().is_none_or(|ident| ident != "metadata"))
+        .map(|field| {
+            let attrs = attributes(&field.attrs, &["schemars", "doc", "validate", "garde"]);
+            let serde = serde_of(field);
+            let (ident, ty) = (&field.ident, field.ty.to_token_stream());
+            quote!(#(#attrs)* #serde #ident: #ty)
+        });
     quote! {
         #[derive(__rt::schemars::JsonSchema)]
         #[schemars(crate = "::genclient_runtime::__private::schemars", rename = #name)]

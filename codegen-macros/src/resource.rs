@@ -80,7 +80,8 @@ pub(crate) fn derive(cx: &Ctxt, input: &DeriveInput) -> Option<TokenStream> {
 fn spec_and_status(input: &DeriveInput) -> TokenStream {
     let ident = &input.ident;
     let fields = mirror::fields(input);
-    let field = |name: &str| fields.iter().find(|field| field.ident.as_ref().is_some_and(|ident| ident == name));
+    let field =
+        |name: &str| fields.iter().find(|field| field.ident.as_ref().is_some_and(|ident| ident == name));
     let spec = field("spec").filter(|field| !mirror::is_option(&field.ty)).map(|field| {
         let ty = &field.ty;
         quote! {

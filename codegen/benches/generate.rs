@@ -12,7 +12,8 @@ use genclient::{
 
 /// A crate of so many kinds, ten to a group and version.
 fn synthetic(kinds: usize) -> BTreeMap<PathBuf, String> {
-    let mut files = BTreeMap::from([(PathBuf::from("apis/Cargo.toml"), "[package]\nname = \"apis\"\n".to_owned())]);
+    let mut files =
+        BTreeMap::from([(PathBuf::from("apis/Cargo.toml"), "[package]\nname = \"apis\"\n".to_owned())]);
     let mut root = String::new();
     for module in 0..kinds.div_ceil(10) {
         root += &format!("pub mod g{module};\n");
@@ -40,7 +41,8 @@ fn run(reader: &dyn ReadFile, config: &Config) -> usize {
 }
 
 fn benchmarks(criterion: &mut Criterion) {
-    let config = Config::parse("[[client]]\noutput = \"out\"\nsources = [\"apis\"]\n").expect("the text above is one");
+    let config =
+        Config::parse("[[client]]\noutput = \"out\"\nsources = [\"apis\"]\n").expect("the text above is one");
     let workspace = Folder(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(".."));
     let mut group = criterion.benchmark_group("generate");
     group.sample_size(10);

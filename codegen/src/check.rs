@@ -41,8 +41,19 @@ fn first_of(group: &Group) -> Option<Location> {
 /// The names that the clientset and the factory give to groups.
 fn groups(model: &Model, cx: &Cx) {
     const RESERVED: &[&str] = &[
-        "builder", "start", "shutdown", "wait_for_cache_sync", "for_resource", "factory", "generic", "new",
-        "client", "try_default", "typed", "listers", "informers",
+        "builder",
+        "start",
+        "shutdown",
+        "wait_for_cache_sync",
+        "for_resource",
+        "factory",
+        "generic",
+        "new",
+        "client",
+        "try_default",
+        "typed",
+        "listers",
+        "informers",
     ];
     let mut accessors: BTreeMap<String, &Group> = BTreeMap::new();
     let mut clients: BTreeMap<String, &Group> = BTreeMap::new();
@@ -52,7 +63,11 @@ fn groups(model: &Model, cx: &Cx) {
             cx.error(
                 Diagnostic::new(
                     first_of(group),
-                    format!("the group `{}` would be called `{}`, which generated code uses itself", group.display_name(), group.ident),
+                    format!(
+                        "the group `{}` would be called `{}`, which generated code uses itself",
+                        group.display_name(),
+                        group.ident
+                    ),
                 )
                 .help("choose another name: `group_version!(\"…\", ident = \"…\")`"),
             );
@@ -98,13 +113,20 @@ fn groups(model: &Model, cx: &Cx) {
                 for kind in std::iter::once(resource.kind.clone()).chain(list) {
                     let variant = format!("{}{kind}", group.camel(version));
                     // A kind that is there twice is told of with its version.
-                    if let Some(first) = variants.insert(variant.clone(), resource).filter(|first| first.kind != resource.kind) {
+                    if let Some(first) =
+                        variants.insert(variant.clone(), resource).filter(|first| first.kind != resource.kind)
+                    {
                         cx.error(
                             Diagnostic::new(
                                 at(resource),
-                                format!("`{}` and `{}` would both be `{variant}` in the scheme", first.kind, resource.kind),
+                                format!(
+                                    "`{}` and `{}` would both be `{variant}` in the scheme",
+                                    first.kind, resource.kind
+                                ),
                             )
-                            .help("rename one of the kinds, or a group: `group_version!(\"…\", ident = \"…\")`")
+                            .help(
+                                "rename one of the kinds, or a group: `group_version!(\"…\", ident = \"…\")`",
+                            )
                             .related(at(first), "the first one is here"),
                         );
                     }
@@ -123,9 +145,12 @@ fn kinds(group: &Group, version: &Version, cx: &Cx) {
         if let Some(other) = kinds.insert(resource.kind.clone(), resource) {
             let (first, second) = in_order(other, resource);
             cx.error(
-                Diagnostic::new(at(second), format!("`{}` is defined twice in `{api_version}`", resource.kind))
-                    .help("rename one of them, or put it into another group or version")
-                    .related(at(first), "the first one is here"),
+                Diagnostic::new(
+                    at(second),
+                    format!("`{}` is defined twice in `{api_version}`", resource.kind),
+                )
+                .help("rename one of them, or put it into another group or version")
+                .related(at(first), "the first one is here"),
             );
         } else if let Some(other) = plurals.insert(&resource.plural, resource) {
             let (first, second) = in_order(other, resource);
@@ -197,7 +222,10 @@ fn idents(group: &Group, version: &Version, cx: &Cx) {
             cx.error(
                 Diagnostic::new(
                     at(resource),
-                    format!("`{}` would have the accessor `{}`, which generated code uses itself", resource.kind, resource.accessor),
+                    format!(
+                        "`{}` would have the accessor `{}`, which generated code uses itself",
+                        resource.kind, resource.accessor
+                    ),
                 )
                 .help("choose another plural: `#[genclient(plural = \"…\")]`"),
             );
@@ -278,7 +306,11 @@ fn crds(group: &Group, cx: &Cx) {
             cx.error(
                 Diagnostic::new(
                     at(first),
-                    format!("the CRD of `{kind}` would be called `{}.…`, {} characters long, and 253 are allowed", first.plural, name.len()),
+                    format!(
+                        "the CRD of `{kind}` would be called `{}.…`, {} characters long, and 253 are allowed",
+                        first.plural,
+                        name.len()
+                    ),
                 )
                 .help("shorten the group or the plural"),
             );

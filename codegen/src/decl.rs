@@ -129,17 +129,18 @@ impl GroupVersionDecl {
     /// Reads the tokens between the parentheses of `group_version!(…)`.
     pub fn parse(cx: &Ctxt, tokens: TokenStream, call_site: Span) -> Option<Self> {
         let help = "write `group_version!(\"samplecrd.k8s.io/v1\")`, or `group_version!(super)` to share the parent module's";
-        let parser = |input: syn::parse::ParseStream<'_>| -> syn::Result<(Result<syn::LitStr, Span>, TokenStream)> {
-            if input.peek(Token![super]) {
-                let span = input.parse::<Token![super]>()?.span;
-                return Ok((Err(span), input.parse()?));
-            }
-            let text: syn::LitStr = input.parse()?;
-            if !input.is_empty() {
-                input.parse::<Token![,]>()?;
-            }
-            Ok((Ok(text), input.parse()?))
-        };
+        let parser =
+            |input: syn::parse::ParseStream<'_>| -> syn::Result<(Result<syn::LitStr, Span>, TokenStream)> {
+                if input.peek(Token![super]) {
+                    let span = input.parse::<Token![super]>()?.span;
+                    return Ok((Err(span), input.parse()?));
+                }
+                let text: syn::LitStr = input.parse()?;
+                if !input.is_empty() {
+                    input.parse::<Token![,]>()?;
+                }
+                Ok((Ok(text), input.parse()?))
+            };
         let empty = tokens.is_empty();
         let (text, rest) = match parser.parse2(tokens) {
             Ok((Ok(text), rest)) => (text, rest),
@@ -180,8 +181,7 @@ impl GroupVersionDecl {
                 "ident" if ident.is_none() => ident = group_ident(cx, &entry),
                 "ident" => cx.error(Diagnostic::new(entry.span(), "`ident` is given twice")),
                 other => {
-                    let error =
-                        Diagnostic::new(entry.span(), format!("`group_version!` has no `{other}`"));
+                    let error = Diagnostic::new(entry.span(), format!("`group_version!` has no `{other}`"));
                     cx.error(match did_you_mean(other, ["ident"]) {
                         Some(near) => error.help(format!("did you mean `{near}`?")),
                         None => error.help("it takes `ident = \"…\"`, the group's name in generated code"),
@@ -203,10 +203,9 @@ fn group_ident(cx: &Ctxt, entry: &Entry) -> Option<Spanned<String>> {
     let snake = ident.value.starts_with(|c: char| c.is_ascii_lowercase())
         && ident.value.chars().all(|c| matches!(c, 'a'..='z' | '0'..='9' | '_'));
     if !snake || names::is_keyword(&ident.value) {
-        cx.error(
-            Diagnostic::new(ident.span, format!("`{}` is not a valid ident", ident.value))
-                .help("the group's name in generated code is in snake case and no keyword, such as `example_test`"),
-        );
+        cx.error(Diagnostic::new(ident.span, format!("`{}` is not a valid ident", ident.value)).help(
+            "the group's name in generated code is in snake case and no keyword, such as `example_test`",
+        ));
         return None;
     }
     Some(ident)
@@ -216,8 +215,7 @@ fn check_kind(cx: &Ctxt, ident: &Ident, attrs: &ResourceAttrs) {
     let kind = ident.to_string();
     // A CRD also names the kind of the list, and all its names are DNS labels.
     let allowed = if attrs.no_crd { 63 } else { 63 - "List".len() };
-    if !kind.starts_with(|c: char| c.is_ascii_uppercase())
-        || !kind.chars().all(|c| c.is_ascii_alphanumeric())
+    if !kind.starts_with(|c: char| c.is_ascii_uppercase()) || !kind.chars().all(|c| c.is_ascii_alphanumeric())
     {
         cx.error(
             Diagnostic::new(ident.span(), format!("`{kind}` is not a valid kind"))

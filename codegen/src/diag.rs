@@ -108,10 +108,7 @@ impl<S> Drop for Ctxt<S> {
 }
 
 /// Of the candidates, the one the writer may have meant.
-pub fn did_you_mean<'a>(
-    written: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn did_you_mean<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .into_iter()
         .map(|candidate| (strsim::damerau_levenshtein(written, candidate), candidate))

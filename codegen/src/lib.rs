@@ -85,9 +85,7 @@ mod generate {
     /// Ends a stage: its errors in the order of the sources.
     fn sorted(cx: Ctxt<Option<crate::source::Location>>) -> Result<(), Vec<Error>> {
         cx.check().map_err(|mut errors| {
-            errors.sort_by_key(|error| {
-                error.at.as_ref().map(|at| (at.file, at.range.start, at.range.end))
-            });
+            errors.sort_by_key(|error| error.at.as_ref().map(|at| (at.file, at.range.start, at.range.end)));
             errors
         })
     }

@@ -79,7 +79,10 @@ fn group_idents(
                     cx.error(
                         Diagnostic::new(
                             Some(location.clone()),
-                            format!("the groups `{group}` and `{}` are both called `{ident}`", group_version.group),
+                            format!(
+                                "the groups `{group}` and `{}` are both called `{ident}`",
+                                group_version.group
+                            ),
                         )
                         .help("choose another `ident` for one of them")
                         .related(Some((*first).clone()), "the first one is here"),
@@ -143,7 +146,10 @@ fn shared_idents(
         cx.error(
             Diagnostic::new(
                 Some(found.location.clone()),
-                format!("the groups `{}` and `{}` would both be called `{}`", other.name, group.name, group.ident),
+                format!(
+                    "the groups `{}` and `{}` would both be called `{}`",
+                    other.name, group.name, group.ident
+                ),
             )
             .help("choose another name for one of them: `group_version!(\"…\", ident = \"…\")`")
             .related(Some(first.location.clone()), "the first one is here"),
@@ -154,7 +160,8 @@ fn shared_idents(
 /// A list whose items are not annotated serves nobody.
 fn orphaned_lists(declarations: &Declarations, cx: &Ctxt<Option<Location>>) {
     for list in &declarations.lists {
-        let item = list.decl.item.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
+        let item =
+            list.decl.item.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
         let known = declarations.resources.iter().any(|(found, _)| {
             found.krate == list.krate && found.module == list.module && found.decl.ident == item
         });
@@ -198,9 +205,7 @@ impl Lowering<'_> {
                 path.0.push(list.decl.ident.to_string());
                 Some(Some(path))
             }
-            (Some(list), None) => {
-                self.public_path(&list.decl.ident.to_string(), &list.location).map(Some)
-            }
+            (Some(list), None) => self.public_path(&list.decl.ident.to_string(), &list.location).map(Some),
         };
         let mut methods = Vec::new();
         for method in &decl.attrs.methods {
@@ -271,7 +276,10 @@ impl Lowering<'_> {
             self.cx.error(
                 Diagnostic::new(
                     Some(at),
-                    format!("the type `{}` cannot be found or cannot be reached from other crates", reference.path),
+                    format!(
+                        "the type `{}` cannot be found or cannot be reached from other crates",
+                        reference.path
+                    ),
                 )
                 .help("make it public, or write its path from outside as a string"),
             );

@@ -65,7 +65,10 @@ impl Parser<'_> {
                 self.cx.error(
                     Diagnostic::new(
                         Some(at),
-                        format!("`{}` depends on a condition that only the compiler can evaluate", input.ident),
+                        format!(
+                            "`{}` depends on a condition that only the compiler can evaluate",
+                            input.ident
+                        ),
                     )
                     .help("`cfg(test)` is skipped; move annotated types out of any other `cfg`"),
                 );

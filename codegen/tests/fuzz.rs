@@ -46,7 +46,8 @@ fn fixtures() -> &'static [String] {
         let mut texts = Vec::new();
         for folder in ["../tests/fixtures/apis/src", "../apis/src/samplecrd", "../apis/src/appcontroller"] {
             let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(folder);
-            let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+            let mut paths: Vec<_> =
+                fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
             paths.sort();
             texts.extend(paths.iter().filter_map(|path| fs::read_to_string(path).ok()));
         }
@@ -57,12 +58,49 @@ fn fixtures() -> &'static [String] {
 
 /// The pieces of which soups are made.
 fn words() -> Vec<String> {
-    let mut words: Vec<String> = ATTRIBUTES.iter().flat_map(|a| [a.name.to_owned(), a.example.to_owned()]).collect();
+    let mut words: Vec<String> =
+        ATTRIBUTES.iter().flat_map(|a| [a.name.to_owned(), a.example.to_owned()]).collect();
     words.extend(Verb::ALL.iter().map(|verb| verb.name().to_owned()));
     let more = [
-        ",", "=", "(", ")", "\"\"", "\"a\"", "\"self\"", "\"crate::A\"", "\"é\"", "\"3d\"", "-1", "0", "true", "name", "verb",
-        "subresource", "input", "result", "json_path", "type_", "Self", "self", "crate::A", "r#type", "A<B>", "::a::B",
-        "\"/v1\"", "\"a/b/c\"", "\"type.io/v1\"", "ident", "'a", "b\"x\"", "1e9", "99999999999", "#", "[", "]", "{", "}",
+        ",",
+        "=",
+        "(",
+        ")",
+        "\"\"",
+        "\"a\"",
+        "\"self\"",
+        "\"crate::A\"",
+        "\"é\"",
+        "\"3d\"",
+        "-1",
+        "0",
+        "true",
+        "name",
+        "verb",
+        "subresource",
+        "input",
+        "result",
+        "json_path",
+        "type_",
+        "Self",
+        "self",
+        "crate::A",
+        "r#type",
+        "A<B>",
+        "::a::B",
+        "\"/v1\"",
+        "\"a/b/c\"",
+        "\"type.io/v1\"",
+        "ident",
+        "'a",
+        "b\"x\"",
+        "1e9",
+        "99999999999",
+        "#",
+        "[",
+        "]",
+        "{",
+        "}",
     ];
     words.extend(more.map(str::to_owned));
     words
@@ -74,15 +112,39 @@ fn soup() -> impl Strategy<Value = String> {
 
 fn name() -> impl Strategy<Value = String> {
     prop_oneof![
-        select(vec!["A", "Type", "List", "AList", "V1", "Client", "Option", "Self", "a", "A_b", "É", "Clientset"]).prop_map(str::to_owned),
+        select(vec![
+            "A",
+            "Type",
+            "List",
+            "AList",
+            "V1",
+            "Client",
+            "Option",
+            "Self",
+            "a",
+            "A_b",
+            "É",
+            "Clientset"
+        ])
+        .prop_map(str::to_owned),
         "[A-Z][A-Za-z0-9]{0,70}",
     ]
 }
 
 fn group_version() -> impl Strategy<Value = String> {
     prop_oneof![
-        select(vec!["v1", "a.io/v1", "3d.io/v1", "type.io/type", "v1.io/v1", "typed.io/v1", "a-1.io/v1", "self.io/self", "new.io/v1"])
-            .prop_map(str::to_owned),
+        select(vec![
+            "v1",
+            "a.io/v1",
+            "3d.io/v1",
+            "type.io/type",
+            "v1.io/v1",
+            "typed.io/v1",
+            "a-1.io/v1",
+            "self.io/self",
+            "new.io/v1"
+        ])
+        .prop_map(str::to_owned),
         "[a-z0-9.-]{0,70}/[a-z0-9-]{0,10}",
         any::<String>(),
     ]

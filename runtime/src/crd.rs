@@ -6,8 +6,8 @@ use k8s_openapi::{
     apiextensions_apiserver::pkg::apis::apiextensions::v1::{
         CustomResourceColumnDefinition, CustomResourceDefinition, CustomResourceDefinitionNames,
         CustomResourceDefinitionSpec, CustomResourceDefinitionVersion, CustomResourceSubresourceScale,
-        CustomResourceSubresourceStatus, CustomResourceSubresources, CustomResourceValidation, JSONSchemaProps,
-        SelectableField,
+        CustomResourceSubresourceStatus, CustomResourceSubresources, CustomResourceValidation,
+        JSONSchemaProps, SelectableField,
     },
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
@@ -84,8 +84,7 @@ where
         format: column.format.map(str::to_owned),
         priority: column.priority,
     });
-    let selectable =
-        options.selectable.iter().map(|path| SelectableField { json_path: (*path).to_owned() });
+    let selectable = options.selectable.iter().map(|path| SelectableField { json_path: (*path).to_owned() });
     let scale = options.scale.map(|scale| CustomResourceSubresourceScale {
         spec_replicas_path: scale.spec_replicas_path.to_owned(),
         status_replicas_path: scale.status_replicas_path.to_owned(),
@@ -116,7 +115,8 @@ where
                 storage: options.storage,
                 deprecated: options.deprecated.then_some(true),
                 deprecation_warning: options.deprecation_warning.map(str::to_owned),
-                additional_printer_columns: Some(columns.collect()).filter(|columns: &Vec<_>| !columns.is_empty()),
+                additional_printer_columns: Some(columns.collect())
+                    .filter(|columns: &Vec<_>| !columns.is_empty()),
                 selectable_fields: Some(selectable.collect()).filter(|fields: &Vec<_>| !fields.is_empty()),
                 schema: Some(CustomResourceValidation {
                     open_api_v3_schema: Some(schema::<K>(&options.validations)),
@@ -162,7 +162,10 @@ impl schemars::transform::Transform for DropUnknownFormats {
         const UNKNOWN: &[&str] =
             &["uint", "uint8", "uint16", "uint32", "uint64", "uint128", "int", "int8", "int16", "int128"];
         transform_subschemas(self, schema);
-        let unknown = schema.get("format").and_then(|format| format.as_str()).is_some_and(|format| UNKNOWN.contains(&format));
+        let unknown = schema
+            .get("format")
+            .and_then(|format| format.as_str())
+            .is_some_and(|format| UNKNOWN.contains(&format));
         if unknown {
             schema.remove("format");
         }
@@ -190,8 +193,7 @@ pub fn merge_versions(
     versions: Vec<CustomResourceDefinition>,
     stored: &str,
 ) -> Result<CustomResourceDefinition, MergeError> {
-    let annotations: BTreeMap<_, _> =
-        versions.iter().flat_map(|crd| crd.annotations().clone()).collect();
+    let annotations: BTreeMap<_, _> = versions.iter().flat_map(|crd| crd.annotations().clone()).collect();
     let labels: BTreeMap<_, _> = versions.iter().flat_map(|crd| crd.labels().clone()).collect();
     let mut merged = merge_crds(versions, stored)?;
     merged.metadata.annotations = Some(annotations).filter(|map| !map.is_empty());

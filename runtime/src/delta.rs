@@ -4,7 +4,7 @@ mod queue;
 
 use std::sync::Arc;
 
-pub use queue::{DeltaReceiver, DeltaSender, QueueClosed, delta_queue};
+pub use queue::{DeltaReceiver, DeltaSender, delta_queue};
 
 use crate::ObjectKey;
 
@@ -39,6 +39,12 @@ pub enum Delta<K> {
     Invalid(InvalidObject),
     /// An object was deleted whose last state could not be decoded: only that it is gone is known.
     DeleteInvalid(InvalidObject),
+    /// The server's history was set back, as by a restore from a backup: the versions told before
+    /// mean nothing to what follows. A `Replace` of the scope comes next.
+    Reset {
+        /// The part of the kind whose history was set back.
+        scope: Scope,
+    },
     /// Nothing changed up to this resource version.
     Bookmark {
         /// The part of the kind that the bookmark speaks of.

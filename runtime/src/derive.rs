@@ -80,7 +80,9 @@ impl serde::de::Visitor<'_> for Exactly {
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<(), E> {
         match text == self.value {
             true => Ok(()),
-            false => Err(E::custom(format_args!("expected the {} `{}`, found `{text}`", self.field, self.value))),
+            false => {
+                Err(E::custom(format_args!("expected the {} `{}`, found `{text}`", self.field, self.value)))
+            }
         }
     }
 }

@@ -24,9 +24,10 @@ use std::{
 
 use hashbrown::HashMap;
 use k8s_openapi::api::core::v1::ObjectReference;
+pub use kube::runtime::events::Reporter;
 use kube::{
     Client, Resource,
-    runtime::events::{Event, EventType, Recorder, Reporter},
+    runtime::events::{Event, EventType, Recorder},
 };
 use metrics::{Counter, counter};
 use parking_lot::Mutex;

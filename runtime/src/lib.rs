@@ -6,14 +6,14 @@
 // The derives name this crate by its name, in its own tests too.
 extern crate self as genclient_runtime;
 
-mod client;
-pub mod crd;
-mod decode;
-mod delta;
 #[doc(hidden)]
 #[path = "derive.rs"]
 #[allow(missing_docs, reason = "only the code of the derives refers to it")]
 pub mod __private;
+mod client;
+pub mod crd;
+mod decode;
+mod delta;
 mod error;
 mod event;
 pub mod events;
@@ -40,7 +40,7 @@ pub use client::{
     SubresourceCreate, SubresourceGet, SubresourceList, SubresourcePatch, SubresourceUpdate, TypedClient,
     Update, WatchEvent, WatchStream,
 };
-pub use delta::{Delta, DeltaReceiver, DeltaSender, InvalidObject, QueueClosed, Scope, delta_queue};
+pub use delta::{Delta, DeltaReceiver, DeltaSender, InvalidObject, Scope, delta_queue};
 pub use error::{Cause as ErrorCause, Error, InvalidRequest, Operation, Result};
 pub use event::{Cause, Event, FinalState};
 pub use factory::{
@@ -74,8 +74,8 @@ pub use k8s_openapi::{
 pub use kube::{
     self, Api, Client, CustomResourceExt,
     api::{
-        DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy,
-        ValidationDirective, VersionMatch,
+        DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, Preconditions,
+        PropagationPolicy, ValidationDirective, VersionMatch,
     },
     core::{GroupVersionResource, ObjectList},
 };

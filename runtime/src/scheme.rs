@@ -85,7 +85,11 @@ impl DecodeError {
 }
 
 fn known(types: &[KnownType]) -> String {
-    types.iter().map(|known| format!("{} of {}", known.kind, known.api_version)).collect::<Vec<_>>().join(", ")
+    types
+        .iter()
+        .map(|known| format!("{} of {}", known.kind, known.api_version))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// Decodes a YAML or JSON manifest of one or more documents. Empty documents are skipped, and a
@@ -113,15 +117,16 @@ fn decode_document<O: KnownObject>(
     };
     let (api_version, kind) = (field("apiVersion")?, field("kind")?);
     let in_document = |error| DecodeError::Document { document, source: Box::new(error) };
-    let known_type = O::KNOWN_TYPES.iter().find(|known| known.api_version == api_version && known.kind == kind);
+    let known_type =
+        O::KNOWN_TYPES.iter().find(|known| known.api_version == api_version && known.kind == kind);
     if let Some(known_type) = known_type {
         objects.push(O::from_value(known_type, value).map_err(in_document)?);
         return Ok(());
     }
-    if (api_version.as_str(), kind.as_str()) == ("v1", "List") {
-        if let Some(Value::Array(items)) = value.get_mut("items").map(Value::take) {
-            return items.into_iter().try_for_each(|item| decode_document(document, item, objects));
-        }
+    if (api_version.as_str(), kind.as_str()) == ("v1", "List")
+        && let Some(Value::Array(items)) = value.get_mut("items").map(Value::take)
+    {
+        return items.into_iter().try_for_each(|item| decode_document(document, item, objects));
     }
     Err(in_document(DecodeError::unknown::<O>(&api_version, &kind)))
 }
@@ -146,9 +151,7 @@ pub fn encode<O: KnownObject>(objects: &[O]) -> Result<String, DecodeError> {
 /// Decodes one value; generated code calls it.
 #[doc(hidden)]
 pub fn from_value<K: DeserializeOwned>(value: Value) -> Result<Box<K>, DecodeError> {
-    serde_path_to_error::deserialize(value)
-        .map(Box::new)
-        .map_err(|error| DecodeError::Value(Box::new(error)))
+    serde_path_to_error::deserialize(value).map(Box::new).map_err(|error| DecodeError::Value(Box::new(error)))
 }
 
 /// Writes one object; generated code calls it.

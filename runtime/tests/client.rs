@@ -6,8 +6,8 @@ use std::{error::Error as _, time::Duration};
 
 use futures::StreamExt as _;
 use genclient_runtime::{
-    Cause, Deleted, InvalidRequest, ListParams, Patch, PropagationPolicy, TypedClient, ValidationDirective,
-    WatchEvent,
+    Deleted, ErrorCause, InvalidRequest, ListParams, Patch, PropagationPolicy, TypedClient,
+    ValidationDirective, WatchEvent,
 };
 use k8s_openapi::{
     List,
@@ -29,11 +29,11 @@ fn answering(answer: Value) -> (TypedClient<ConfigMap>, Log) {
 }
 
 fn object(name: &str) -> ConfigMap {
-    serde_json::from_value(config_map(name, 5)).unwrap()
+    serde_json::from_value(config_map(name, 5)).expect("it is a ConfigMap")
 }
 
 fn target(log: &Log) -> String {
-    let request = log.all().pop().unwrap();
+    let request = log.all().pop().expect("a request was sent");
     let query: Vec<_> = request.query.iter().map(|(key, value)| format!("{key}={value}")).collect();
     format!("{} {}?{}", request.method, request.path, query.join("&"))
 }
@@ -67,7 +67,7 @@ async fn update_and_update_status_put_to_the_object_and_to_its_status() {
     client.update_status(&object("a")).field_manager("me").await.unwrap();
     assert_eq!(target(&log), format!("PUT {PATH}/a/status?fieldManager=me"));
     let nameless = client.update(&ConfigMap::default()).await.unwrap_err();
-    assert!(matches!(nameless.cause(), Cause::InvalidRequest(InvalidRequest::NameMissing)));
+    assert!(matches!(nameless.cause(), ErrorCause::InvalidRequest(InvalidRequest::NameMissing)));
     assert_eq!(log.len(), 2);
 }
 
@@ -170,7 +170,7 @@ async fn an_apply_that_could_not_be_understood_is_never_sent() {
     }
     let config = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
     let nobody = client.apply(&config, "").await.unwrap_err();
-    assert!(matches!(nobody.cause(), Cause::InvalidRequest(InvalidRequest::FieldManager(_))));
+    assert!(matches!(nobody.cause(), ErrorCause::InvalidRequest(InvalidRequest::FieldManager(_))));
     assert_eq!(log.len(), 0);
 }
 
@@ -244,7 +244,7 @@ async fn a_wrong_namespace_or_name_is_an_error_of_the_request_and_never_sent() {
     for namespace in ["", "Upper", "a/b", "../kube-system"] {
         let client = TypedClient::<ConfigMap>::namespaced(client.clone(), namespace);
         let error = client.get("a").await.unwrap_err();
-        assert!(matches!(error.cause(), Cause::InvalidRequest(InvalidRequest::Namespace(_))), "{error}");
+        assert!(matches!(error.cause(), ErrorCause::InvalidRequest(InvalidRequest::Namespace(_))), "{error}");
         let error = client.watch(&ListParams::default()).next().await.unwrap().unwrap_err();
         assert!(error.is_invalid_request(), "{error}");
     }
@@ -284,7 +284,7 @@ async fn an_answer_in_plain_text_is_judged_by_its_code() {
 async fn an_answer_that_does_not_decode_names_the_field() {
     let (client, _log) = answering(invalid_config_map("a", 6));
     let error = client.get("a").await.unwrap_err();
-    assert!(matches!(error.cause(), Cause::Decode { path, .. } if path == "data.port"), "{error}");
+    assert!(matches!(error.cause(), ErrorCause::Decode { path, .. } if path == "data.port"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -62,7 +62,7 @@ async fn the_view_converges_through_list_and_watch_errors() {
 async fn a_relist_never_goes_back_in_time() {
     let (client, log) = in_process(script([
         Answer::json(list(10, [config_map("a", 5)])),
-        Answer::ended_watch([modified(config_map("a", 20)), deleted(invalid_config_map("b", 21))]),
+        Answer::ended_watch([modified(config_map("a", 20)), error_event(404, "NotFound", "gone")]),
         Answer::json(list(30, [config_map("a", 20)])),
     ]));
     let mut running = run(client, paged());
@@ -71,6 +71,21 @@ async fn a_relist_never_goes_back_in_time() {
     assert_eq!(lists[0].query("resourceVersion"), None, "the first list is the newest state");
     assert_eq!(lists[1].query("resourceVersion"), Some("20"));
     assert_eq!(lists[1].query("resourceVersionMatch"), Some("NotOlderThan"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_older_than_asked_for_is_not_believed() {
+    let (client, log) = in_process(script([
+        Answer::json(list(10, [config_map("a", 5)])),
+        Answer::text(404, "404 page not found"),
+        Answer::json(list(8, [])),
+        Answer::json(list(12, [config_map("a", 5)])),
+    ]));
+    let mut running = run(client, paged());
+    running.view.reach(12).await;
+    assert_eq!((running.view.replaced, running.view.reset), (2, 0));
+    assert_eq!(log.lists()[1].query("resourceVersion"), Some("10"));
+    assert_eq!(log.lists()[2].query("resourceVersion"), None, "the newest state decides");
 }
 
 #[tokio::test(start_paused = true)]
@@ -97,7 +112,7 @@ async fn an_expired_watch_is_followed_by_a_list_of_the_newest_state() {
 async fn an_expired_version_on_a_list_leads_to_a_full_list_and_then_to_the_newest_version() {
     let (client, log) = in_process(script([
         Answer::json(list(10, [config_map("a", 5)])),
-        Answer::ended_watch([deleted(invalid_config_map("b", 11))]),
+        Answer::text(404, "404 page not found"),
         Answer::status(410, "Expired", "too old"),
         Answer::json(list(30, [config_map("c", 25)])),
     ]));
@@ -127,7 +142,7 @@ async fn a_version_that_the_server_has_not_reached_is_retried_in_each_of_its_wor
         let refused = || Answer::text(504, status.to_string());
         let (client, log) = in_process(script([
             Answer::json(list(10, [config_map("a", 5)])),
-            Answer::ended_watch([deleted(invalid_config_map("b", 11))]),
+            Answer::text(404, "404 page not found"),
             refused(),
             Answer::json(list(30, [])),
         ]));
@@ -144,6 +159,7 @@ async fn a_version_that_the_server_has_not_reached_is_retried_in_each_of_its_wor
         let mut running = run(client, paged());
         running.view.reach(9).await;
         assert_eq!(log.lists()[1].query("resourceVersion"), None, "{status}");
+        assert_eq!(running.view.reset, 1, "the server's history was set back");
     }
 }
 
@@ -315,7 +331,7 @@ async fn an_expired_version_on_a_streamed_list_is_given_up_for_the_newest_state(
         Answer::ended_watch([
             added(config_map("a", 1)),
             initial_events_end(10),
-            deleted(invalid_config_map("b", 11)),
+            error_event(404, "NotFound", "gone"),
         ]),
         Answer::status(410, "Expired", "too old"),
         Answer::watch([initial_events_end(20)]),
@@ -390,6 +406,40 @@ async fn the_transform_runs_once_for_each_object_however_it_comes() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_transform_or_a_hook_that_panics_stops_nothing() {
+    for streaming_lists in [true, false] {
+        let config = ReflectorConfig {
+            streaming_lists,
+            transform: Some(Arc::new(|object: &mut ConfigMap| {
+                assert_ne!(object.metadata.name.as_deref(), Some("b"), "not this one");
+            })),
+            on_error: Some(Arc::new(|_: &Error| panic!("the hook has a fault"))),
+            ..ReflectorConfig::default()
+        };
+        let attempts = AtomicUsize::new(0);
+        let (client, _log) =
+            in_process(move |request: Received| match attempts.fetch_add(1, Ordering::SeqCst) {
+                0 => Answer::Refuse,
+                _ if request.is_streaming_list() => Answer::watch([
+                    added(config_map("a", 1)),
+                    added(config_map("b", 2)),
+                    initial_events_end(10),
+                    deleted(config_map("b", 11)),
+                ]),
+                _ if request.is_watch() => Answer::watch([deleted(config_map("b", 11))]),
+                _ => Answer::json(list(10, [config_map("a", 1), config_map("b", 2)])),
+            });
+        let mut running = run(client, config);
+        running.view.reach(10).await;
+        assert_eq!(running.view.names(), ["a@1"]);
+        assert_eq!(running.view.invalid[0].key.to_string(), "default/b");
+        assert!(running.view.invalid[0].error.starts_with("the transform panicked: "));
+        running.view.reach(11).await;
+        assert!(running.view.invalid.is_empty(), "it is gone");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn managed_fields_are_kept_only_where_they_are_asked_for() {
     for (streaming_lists, keep_managed_fields) in [(true, true), (true, false), (false, true), (false, false)]
     {
@@ -423,8 +473,7 @@ async fn an_absent_resource_is_reported_in_words_retried_and_followed_once_it_ap
     });
     let config = ReflectorConfig {
         on_error: Some(Arc::new(move |error: &Error| {
-            assert!(error.is_not_found());
-            told.fetch_add(1, Ordering::SeqCst);
+            told.fetch_add(usize::from(error.is_not_found()), Ordering::SeqCst);
         })),
         ..ReflectorConfig::default()
     };
@@ -494,6 +543,31 @@ async fn an_object_that_does_not_decode_costs_neither_the_list_nor_the_watch() {
         assert_eq!(running.view.invalid[1].uid, "a");
         assert_eq!(log.len(), if streaming_lists { 1 } else { 2 });
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_does_not_decode_can_be_deleted_by_its_key() {
+    let (client, log) = in_process(script([
+        Answer::json(list(10, [config_map("a", 1), config_map("b", 2)])),
+        Answer::watch([deleted(invalid_config_map("a", 11))]),
+    ]));
+    let mut running = run(client, paged());
+    running.view.reach(11).await;
+    assert_eq!((running.view.names(), log.lists().len()), (vec!["b@2".to_owned()], 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_of_which_not_even_the_name_can_be_read_is_deleted_by_a_new_list() {
+    let mut nameless = config_map("a", 11);
+    nameless["metadata"]["name"] = serde_json::json!(7);
+    let (client, _log) = in_process(script([
+        Answer::json(list(10, [config_map("a", 1), config_map("b", 2)])),
+        Answer::watch([deleted(nameless)]),
+        Answer::json(list(12, [config_map("b", 2)])),
+    ]));
+    let mut running = run(client, paged());
+    running.view.reach(12).await;
+    assert_eq!(running.view.names(), ["b@2"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -42,8 +42,10 @@ fn the_command_line_says_the_same_of_the_same_file() {
                 (PathBuf::from("ui/src/lib.rs"), fs::read_to_string(&path).unwrap()),
             ]);
             let errors = genclient::model(&Sources::load(&files, &["ui".to_owned()])).unwrap_err();
-            let mut said: Vec<String> =
-                errors.into_iter().flat_map(|error| std::iter::once(error.message).chain(error.help)).collect();
+            let mut said: Vec<String> = errors
+                .into_iter()
+                .flat_map(|error| std::iter::once(error.message).chain(error.help))
+                .collect();
             said.sort();
             let stderr = fs::read_to_string(path.with_extension("stderr")).unwrap();
             assert_eq!(said, messages(&stderr), "{}", path.display());

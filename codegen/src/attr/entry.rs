@@ -76,7 +76,10 @@ impl Entry {
                     Value::Args(group.stream())
                 }
                 other => {
-                    return Err(syn::Error::new(other.span(), format!("expected `=`, `(` or `,` after `{name}`")));
+                    return Err(syn::Error::new(
+                        other.span(),
+                        format!("expected `=`, `(` or `,` after `{name}`"),
+                    ));
                 }
             }
         };
@@ -155,7 +158,8 @@ impl Entry {
             return None;
         };
         // A minus sign is a token of its own.
-        let negative = matches!(tokens.clone().into_iter().next(), Some(TokenTree::Punct(p)) if p.as_char() == '-');
+        let negative =
+            matches!(tokens.clone().into_iter().next(), Some(TokenTree::Punct(p)) if p.as_char() == '-');
         let digits: TokenStream = tokens.clone().into_iter().skip(usize::from(negative)).collect();
         let number = syn::parse2::<LitInt>(digits).and_then(|number| number.base10_parse::<i32>());
         match number {
@@ -211,7 +215,8 @@ impl Entry {
             match Ident::parse_any.parse2(piece) {
                 Ok(word) => words.push(word),
                 Err(_) => cx.error(
-                    Diagnostic::new(span, "expected a word").help(format!("write `{}({example})`", self.name)),
+                    Diagnostic::new(span, "expected a word")
+                        .help(format!("write `{}({example})`", self.name)),
                 ),
             }
         }

@@ -344,7 +344,8 @@ impl Reader<'_> {
                 }
             }
         }
-        let find = |wanted: &str| words.iter().find(|(name, ..)| name == wanted).map(|(_, _, verbs)| verbs.clone());
+        let find =
+            |wanted: &str| words.iter().find(|(name, ..)| name == wanted).map(|(_, _, verbs)| verbs.clone());
         if find("no_verbs").is_some() {
             VerbRule::None
         } else if let Some(only) = find("only_verbs") {
@@ -390,7 +391,10 @@ fn type_path(text: &str) -> Result<(), String> {
     }
     // The generated crate is another one, so that only a path from a crate's name on holds there.
     let from_crate = path.segments.len() > 1
-        && path.segments.iter().all(|segment| !["crate", "self", "super", "Self"].iter().any(|word| segment.ident == word));
+        && path
+            .segments
+            .iter()
+            .all(|segment| !["crate", "self", "super", "Self"].iter().any(|word| segment.ident == word));
     match from_crate {
         true => Ok(()),
         false => Err("it must start with the name of a crate, as in `samplecrd_apis::v1::Network`".into()),
@@ -407,12 +411,10 @@ fn json_path(text: &str) -> Result<(), String> {
 fn verb_list(cx: &Ctxt, entry: &Entry) -> Vec<Spanned<Verb>> {
     let Some(words) = entry.words(cx, "get, list") else { return Vec::new() };
     if words.is_empty() {
-        cx.error(
-            Diagnostic::new(entry.span(), format!("`{}` names no verb", entry.name)).help(match () {
-                () if entry.name == "only_verbs" => "write `no_verbs` for a client without verbs",
-                () => "remove it",
-            }),
-        );
+        cx.error(Diagnostic::new(entry.span(), format!("`{}` names no verb", entry.name)).help(match () {
+            () if entry.name == "only_verbs" => "write `no_verbs` for a client without verbs",
+            () => "remove it",
+        }));
     }
     let mut verbs: Vec<Spanned<Verb>> = Vec::new();
     for word in words {
@@ -493,11 +495,11 @@ fn optional_string(cx: &Ctxt, keys: &[Entry], name: &str) -> Option<String> {
 fn printcolumn(cx: &Ctxt, entry: &Entry) -> Option<PrintColumn> {
     const TYPES: &[&str] = &["string", "integer", "number", "boolean", "date"];
     let known = ["name", "type_", "json_path", "description", "format", "priority"];
-    let keys =
-        keys(cx, entry, &known, "name = \"CIDR\", type_ = \"string\", json_path = \".spec.cidr\"")?;
+    let keys = keys(cx, entry, &known, "name = \"CIDR\", type_ = \"string\", json_path = \".spec.cidr\"")?;
     let name = required(cx, entry, &keys, "name").and_then(|key| key.string(cx));
     let type_ = required(cx, entry, &keys, "type_").and_then(|key| key.string(cx));
-    let path = required(cx, entry, &keys, "json_path").and_then(|key| checked(cx, key, "JSON path", json_path));
+    let path =
+        required(cx, entry, &keys, "json_path").and_then(|key| checked(cx, key, "JSON path", json_path));
     let priority = keys.iter().find(|key| key.name == "priority").and_then(|key| key.int(cx));
     let type_ = type_?;
     if !TYPES.contains(&type_.value.as_str()) {
@@ -540,8 +542,8 @@ fn scale(cx: &Ctxt, entry: &Entry) -> Option<Scale> {
 fn method(cx: &Ctxt, entry: &Entry) -> Option<MethodAttr> {
     let known = ["name", "verb", "subresource", "input", "result"];
     let keys = keys(cx, entry, &known, "name = \"update_scale\", verb = update, subresource = \"scale\"")?;
-    let name = required(cx, entry, &keys, "name")
-        .and_then(|key| checked(cx, key, "method name", method_name));
+    let name =
+        required(cx, entry, &keys, "name").and_then(|key| checked(cx, key, "method name", method_name));
     let verb = required(cx, entry, &keys, "verb").and_then(|key| match &key.value {
         Value::Assign(tokens) => match syn::parse2::<Ident>(tokens.clone()) {
             Ok(word) => verb(cx, &word, Verb::METHOD),

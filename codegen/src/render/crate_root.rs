@@ -33,7 +33,11 @@ pub(super) fn render(model: &Model, client: &ClientConfig, files: &mut Files) {
             pub mod informers;
         }
     });
-    let expansions = client.expansions.then(|| quote!(pub mod expansions;));
+    let expansions = client.expansions.then(|| {
+        quote!(
+            pub mod expansions;
+        )
+    });
     files.add(
         "src/lib.rs",
         &docs,

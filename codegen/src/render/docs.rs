@@ -7,7 +7,8 @@
 pub(super) fn for_another_crate(docs: &[String]) -> Vec<String> {
     // Words that lead to an address stay a link.
     let definitions = docs.iter().filter_map(|line| definition(line.trim_start()));
-    let addresses: Vec<&str> = definitions.filter(|(_, target)| !is_item(target)).map(|(words, _)| words).collect();
+    let addresses: Vec<&str> =
+        definitions.filter(|(_, target)| !is_item(target)).map(|(words, _)| words).collect();
     let mut fence: Option<Fence> = None;
     let mut lines = Vec::with_capacity(docs.len());
     for line in docs {
@@ -46,9 +47,10 @@ struct Fence {
 /// Whether rustdoc takes a code block with these words for Rust.
 fn is_rust(words: &str) -> bool {
     const WORDS: &[&str] = &["rust", "ignore", "should_panic", "no_run", "compile_fail", "test_harness"];
-    words.split([',', ' ', '\t']).filter(|word| !word.is_empty()).all(|word| {
-        WORDS.contains(&word) || word.starts_with("edition") || word.starts_with("ignore-")
-    })
+    words
+        .split([',', ' ', '\t'])
+        .filter(|word| !word.is_empty())
+        .all(|word| WORDS.contains(&word) || word.starts_with("edition") || word.starts_with("ignore-"))
 }
 
 /// The words and the target of `[words]: target`, the target of a link on a line of its own.

@@ -153,16 +153,26 @@ fn space_out(text: &str) -> String {
         if let Some(before) = previous {
             let indent = |line: &str| line.len() - line.trim_start().len();
             let comment = before.trim_start().starts_with("//");
-            let ends_item = !comment && (before.trim_start() == "}," || before.ends_with(';') || before.ends_with('}'));
+            let ends_item =
+                !comment && (before.trim_start() == "}," || before.ends_with(';') || before.ends_with('}'));
             let same_level = indent(before) == indent(line) && indent(line) <= 4;
             let kind = |line: &str| {
                 let word = line.trim_start();
-                ["use ", "pub use ", "mod ", "pub mod "].iter().find(|start| word.starts_with(**start)).copied()
+                ["use ", "pub use ", "mod ", "pub mod "]
+                    .iter()
+                    .find(|start| word.starts_with(**start))
+                    .copied()
             };
             // The last line of an import that takes several lines is only its bracket.
             let same_kind = kind(line).is_some() && (kind(before) == kind(line) || before == "};");
             let statement = indent(line) == 4 && !starts_item(line);
-            if ends_item && same_level && !same_kind && !statement && !line.trim().is_empty() && line.trim() != "}" {
+            if ends_item
+                && same_level
+                && !same_kind
+                && !statement
+                && !line.trim().is_empty()
+                && line.trim() != "}"
+            {
                 out.push('\n');
             }
         }

@@ -142,7 +142,10 @@ fn render_resource(group: &Group, version: &Version, resource: &Resource, files:
         }
     });
     let kind = &resource.kind;
-    let docs = doc_with(&format!("The informer of `{kind}`, shared by all who ask the factory for it."), &resource.docs);
+    let docs = doc_with(
+        &format!("The informer of `{kind}`, shared by all who ask the factory for it."),
+        &resource.docs,
+    );
     files.add(
         format!("src/informers/{}/{}/{}.rs", group.ident, version.ident, resource.module),
         &[format!("The informer of `{kind}` (`{}`).", group.api_version(version))],

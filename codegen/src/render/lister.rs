@@ -7,8 +7,7 @@ use crate::model::{Group, Model, Resource, Version};
 
 pub(super) fn render(model: &Model, files: &mut Files) {
     let with_lister = |version: &Version| version.resources.iter().any(Resource::has_lister);
-    let groups: Vec<_> =
-        model.groups.iter().filter(|group| group.versions.iter().any(with_lister)).collect();
+    let groups: Vec<_> = model.groups.iter().filter(|group| group.versions.iter().any(with_lister)).collect();
     if groups.is_empty() {
         return;
     }

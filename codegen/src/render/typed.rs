@@ -147,7 +147,8 @@ fn render_resource(group: &Group, version: &Version, resource: &Resource, files:
     let typed_client = uses.runtime("TypedClient");
     let (client, api) = (uses.runtime("Client"), uses.runtime("Api"));
     let scope = if resource.namespaced { "one namespace" } else { "the cluster" };
-    let docs = doc_with(&format!("Reads and writes the `{}` objects of {scope}.", resource.kind), &resource.docs);
+    let docs =
+        doc_with(&format!("Reads and writes the `{}` objects of {scope}.", resource.kind), &resource.docs);
     let new = match resource.namespaced {
         true => quote! {
             /// A client for one namespace.
@@ -202,7 +203,9 @@ impl Context<'_> {
                 let request = self.uses.runtime(if verb == Verb::Create { "Create" } else { "Update" });
                 let docs = doc([match verb {
                     Verb::Create => format!("Creates the `{kind}`."),
-                    Verb::Update => format!("Replaces the `{kind}`; its resource version must be the current one."),
+                    Verb::Update => {
+                        format!("Replaces the `{kind}`; its resource version must be the current one.")
+                    }
                     _ => format!("Replaces the status of the `{kind}` and nothing else of it."),
                 }]);
                 quote! {
@@ -226,7 +229,8 @@ impl Context<'_> {
                 }
             }
             Verb::DeleteCollection => {
-                let (request, params) = (self.uses.runtime("DeleteCollection"), self.uses.runtime("ListParams"));
+                let (request, params) =
+                    (self.uses.runtime("DeleteCollection"), self.uses.runtime("ListParams"));
                 let docs = doc([format!("Deletes every `{kind}` that the parameters select.")]);
                 quote! {
                     #docs
@@ -248,7 +252,8 @@ impl Context<'_> {
             }
             Verb::Watch => {
                 let (stream, params) = (self.uses.runtime("WatchStream"), self.uses.runtime("ListParams"));
-                let docs = doc([format!("Follows every `{kind}` that the parameters select; resumes by itself.")]);
+                let docs =
+                    doc([format!("Follows every `{kind}` that the parameters select; resumes by itself.")]);
                 quote! {
                     #docs
                     pub fn watch(&self, params: &#params) -> #stream<#object> {
@@ -312,7 +317,9 @@ impl Context<'_> {
         };
         let kind = &self.resource.kind;
         let (target, subresource) = match &method.subresource {
-            Some(subresource) => (format!("the subresource `{subresource}` of the `{kind}`"), quote!(#subresource,)),
+            Some(subresource) => {
+                (format!("the subresource `{subresource}` of the `{kind}`"), quote!(#subresource,))
+            }
             None => (format!("the `{kind}`"), quote!()),
         };
         let function = match method.subresource {
@@ -370,7 +377,8 @@ impl Context<'_> {
                 }
             }
             Verb::Apply => {
-                let (request, serialize) = (self.uses.runtime("SubresourceApply"), self.uses.runtime("Serialize"));
+                let (request, serialize) =
+                    (self.uses.runtime("SubresourceApply"), self.uses.runtime("Serialize"));
                 let docs = docs("Applies a configuration to");
                 quote! {
                     #docs
@@ -386,7 +394,8 @@ impl Context<'_> {
             }
             _ => {
                 let create = method.verb == Verb::Create;
-                let request = self.uses.runtime(if create { "SubresourceCreate" } else { "SubresourceUpdate" });
+                let request =
+                    self.uses.runtime(if create { "SubresourceCreate" } else { "SubresourceUpdate" });
                 let docs = docs(if create { "Creates" } else { "Replaces" });
                 quote! {
                     #docs
@@ -406,10 +415,8 @@ impl Context<'_> {
     fn all_namespaces(&mut self, name: &proc_macro2::Ident) -> TokenStream {
         let (client, typed_client) = (self.uses.runtime("Client"), self.uses.runtime("TypedClient"));
         let object = self.object.clone();
-        let reads: Vec<_> = [Verb::List, Verb::Watch]
-            .into_iter()
-            .filter(|verb| self.resource.verbs.contains(verb))
-            .collect();
+        let reads: Vec<_> =
+            [Verb::List, Verb::Watch].into_iter().filter(|verb| self.resource.verbs.contains(verb)).collect();
         let methods: Vec<_> = reads.into_iter().map(|verb| self.verb(verb)).collect();
         let docs = doc([format!("Reads the `{}` objects of all namespaces.", self.resource.kind)]);
         quote! {

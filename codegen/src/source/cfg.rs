@@ -46,19 +46,21 @@ fn evaluate(predicate: &Meta) -> Option<bool> {
             if list.path.is_ident("not") {
                 values.next().flatten().map(|value| !value)
             } else if list.path.is_ident("all") {
-                values.try_fold(Some(true), |all, value| match value {
-                    Some(false) => Err(()),
-                    Some(true) => Ok(all),
-                    None => Ok(None),
-                })
-                .unwrap_or(Some(false))
+                values
+                    .try_fold(Some(true), |all, value| match value {
+                        Some(false) => Err(()),
+                        Some(true) => Ok(all),
+                        None => Ok(None),
+                    })
+                    .unwrap_or(Some(false))
             } else if list.path.is_ident("any") {
-                values.try_fold(Some(false), |any, value| match value {
-                    Some(true) => Err(()),
-                    Some(false) => Ok(any),
-                    None => Ok(None),
-                })
-                .unwrap_or(Some(true))
+                values
+                    .try_fold(Some(false), |any, value| match value {
+                        Some(true) => Err(()),
+                        Some(false) => Ok(any),
+                        None => Ok(None),
+                    })
+                    .unwrap_or(Some(true))
             } else {
                 None
             }

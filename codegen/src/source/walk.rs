@@ -38,10 +38,9 @@ pub(super) fn load_crate(
     let manifest = match reader.read(&manifest_path) {
         Ok(text) => text,
         Err(error) => {
-            cx.error(
-                Error::new(None, format!("cannot read `{}`: {error}", display(&manifest_path)))
-                    .help("`sources` in the configuration names the folders of the crates that hold annotated types"),
-            );
+            cx.error(Error::new(None, format!("cannot read `{}`: {error}", display(&manifest_path))).help(
+                "`sources` in the configuration names the folders of the crates that hold annotated types",
+            ));
             return None;
         }
     };
@@ -184,7 +183,11 @@ impl Walker<'_> {
                 self.cx.error(
                     Diagnostic::new(
                         mark(item.ident.span()),
-                        format!("the module `{name}` has two files, `{}` and `{}`", display(first), display(second)),
+                        format!(
+                            "the module `{name}` has two files, `{}` and `{}`",
+                            display(first),
+                            display(second)
+                        ),
                     )
                     .help("remove one of them"),
                 );
@@ -245,7 +248,9 @@ impl Walker<'_> {
 fn path_attribute(item: &ItemMod) -> Option<(String, Span)> {
     item.attrs.iter().find_map(|attr| match &attr.meta {
         syn::Meta::NameValue(value) if value.path.is_ident("path") => match &value.value {
-            syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) => Some((text.value(), text.span())),
+            syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) => {
+                Some((text.value(), text.span()))
+            }
             other => Some((String::new(), other.span())),
         },
         _ => None,

@@ -8,7 +8,10 @@ fn list_shows_every_kind_in_a_table() {
     let method = "readonly, method(name = \"get_scale\", verb = get, subresource = \"scale\")";
     workspace.write(
         "apis/src/v1.rs",
-        &module("a.example.com/v1", &format!("{}{}", kind_with("Network", "cluster_scoped"), kind_with("Pool", method))),
+        &module(
+            "a.example.com/v1",
+            &format!("{}{}", kind_with("Network", "cluster_scoped"), kind_with("Pool", method)),
+        ),
     );
     workspace.write("apis/src/core.rs", &module("v1", &kind_with("Parcel", "no_verbs, no_crd")));
     let run = workspace.run(&["list"]);

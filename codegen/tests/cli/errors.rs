@@ -42,7 +42,10 @@ fn an_attribute_given_twice_is_shown_twice() {
 
 #[test]
 fn names_follow_the_dns_rules() {
-    root_refused("invalid_names", &kind_with("Network", "plural = \"Nets\", shortname = \"n_t\", singular = \"-n\""));
+    root_refused(
+        "invalid_names",
+        &kind_with("Network", "plural = \"Nets\", shortname = \"n_t\", singular = \"-n\""),
+    );
 }
 
 #[test]
@@ -118,14 +121,20 @@ fn a_module_without_a_group_version_is_shown_with_the_line_to_add() {
 fn a_parent_without_a_group_version_cannot_be_shared() {
     refused(
         "no_parent_group_version",
-        &format!("pub mod v1 {{\n    use super::*;\n    genclient_runtime::group_version!(super);\n{}}}\n", kind("Network")),
+        &format!(
+            "pub mod v1 {{\n    use super::*;\n    genclient_runtime::group_version!(super);\n{}}}\n",
+            kind("Network")
+        ),
         &[],
     );
 }
 
 #[test]
 fn two_group_versions_in_a_module_are_one_too_many() {
-    root_refused("two_group_versions", &format!("genclient_runtime::group_version!(\"b.example.com/v1\");\n{}", kind("Network")));
+    root_refused(
+        "two_group_versions",
+        &format!("genclient_runtime::group_version!(\"b.example.com/v1\");\n{}", kind("Network")),
+    );
 }
 
 #[test]
@@ -136,7 +145,11 @@ fn two_kinds_with_one_plural_are_both_shown() {
 #[test]
 fn a_kind_cannot_be_defined_twice_in_a_version() {
     let items = module("a.example.com/v1", &kind("Network"));
-    refused("kind_twice", "pub mod a;\npub mod b;\n", &[("apis/src/a.rs", &items), ("apis/src/b.rs", &items)]);
+    refused(
+        "kind_twice",
+        "pub mod a;\npub mod b;\n",
+        &[("apis/src/a.rs", &items), ("apis/src/b.rs", &items)],
+    );
 }
 
 #[test]
@@ -147,7 +160,10 @@ fn a_kind_cannot_be_called_like_the_list_of_another() {
 #[test]
 fn two_groups_cannot_have_one_ident() {
     let group = |name: &str| {
-        format!("{HEAD}\ngenclient_runtime::group_version!(\"{name}.example.com/v1\", ident = \"same\");\n{}", kind("Network"))
+        format!(
+            "{HEAD}\ngenclient_runtime::group_version!(\"{name}.example.com/v1\", ident = \"same\");\n{}",
+            kind("Network")
+        )
     };
     refused(
         "ident_clash",
@@ -159,7 +175,10 @@ fn two_groups_cannot_have_one_ident() {
 #[test]
 fn one_group_cannot_have_two_idents() {
     let group = |version: &str, ident: &str| {
-        format!("{HEAD}\ngenclient_runtime::group_version!(\"a.example.com/{version}\", ident = \"{ident}\");\n{}", kind_with("Network", "storage"))
+        format!(
+            "{HEAD}\ngenclient_runtime::group_version!(\"a.example.com/{version}\", ident = \"{ident}\");\n{}",
+            kind_with("Network", "storage")
+        )
     };
     refused(
         "two_idents",
@@ -207,20 +226,30 @@ fn a_kind_cannot_have_an_accessor_that_generated_code_uses() {
 fn two_kinds_cannot_have_one_accessor() {
     root_refused(
         "accessor_clash",
-        &format!("{}{}", kind_with("FooBar", "plural = \"foobars\""), kind_with("Foo", "plural = \"foo-bars\"")),
+        &format!(
+            "{}{}",
+            kind_with("FooBar", "plural = \"foobars\""),
+            kind_with("Foo", "plural = \"foo-bars\"")
+        ),
     );
 }
 
 #[test]
 fn a_method_cannot_be_called_like_a_verb() {
-    root_refused("method_clash", &kind_with("Network", "method(name = \"get\", verb = get, subresource = \"scale\")"));
+    root_refused(
+        "method_clash",
+        &kind_with("Network", "method(name = \"get\", verb = get, subresource = \"scale\")"),
+    );
 }
 
 #[test]
 fn the_types_of_a_method_must_be_found() {
     root_refused(
         "method_type",
-        &kind_with("Network", "method(name = \"start\", verb = create, subresource = \"start\", input = Missing)"),
+        &kind_with(
+            "Network",
+            "method(name = \"start\", verb = create, subresource = \"start\", input = Missing)",
+        ),
     );
 }
 
@@ -244,7 +273,11 @@ fn a_module_file_that_is_missing_is_named_with_both_places() {
 #[test]
 fn a_module_with_two_files_is_refused() {
     let items = module("a.example.com/v1", &kind("Network"));
-    refused("two_module_files", "pub mod v1;\n", &[("apis/src/v1.rs", &items), ("apis/src/v1/mod.rs", &items)]);
+    refused(
+        "two_module_files",
+        "pub mod v1;\n",
+        &[("apis/src/v1.rs", &items), ("apis/src/v1/mod.rs", &items)],
+    );
 }
 
 #[test]
@@ -255,11 +288,7 @@ fn finding_nothing_to_generate_is_an_error() {
 #[test]
 fn a_kind_behind_a_feature_is_refused() {
     let items = format!("#[cfg(feature = \"net\")]{}", kind("Network"));
-    refused(
-        "cfg_feature",
-        &module("a.example.com/v1", &items),
-        &[],
-    );
+    refused("cfg_feature", &module("a.example.com/v1", &items), &[]);
 }
 
 #[test]
@@ -278,7 +307,10 @@ fn a_kind_that_other_crates_cannot_reach_needs_a_path() {
 #[test]
 fn two_stored_versions_are_one_too_many_and_none_is_too_few() {
     let version = |version: &str, attributes: &str| {
-        module(&format!("a.example.com/{version}"), &format!("{}{}", kind_with("Two", attributes), kind("None")))
+        module(
+            &format!("a.example.com/{version}"),
+            &format!("{}{}", kind_with("Two", attributes), kind("None")),
+        )
     };
     refused(
         "storage",
@@ -294,7 +326,10 @@ fn the_versions_of_a_kind_share_scope_and_plural() {
         "pub mod v1;\npub mod v2;\n",
         &[
             ("apis/src/v1.rs", &module("a.example.com/v1", &kind_with("Network", "storage"))),
-            ("apis/src/v2.rs", &module("a.example.com/v2", &kind_with("Network", "cluster_scoped, plural = \"nets\""))),
+            (
+                "apis/src/v2.rs",
+                &module("a.example.com/v2", &kind_with("Network", "cluster_scoped, plural = \"nets\"")),
+            ),
         ],
     );
 }
@@ -336,7 +371,10 @@ fn an_unknown_key_of_the_configuration_is_marked() {
     refused(
         "unknown_key",
         &module("a.example.com/v1", &kind("Network")),
-        &[("genclient.toml", "[[client]]\noutput = \"generated\"\nsources = [\"apis\"]\nsource = \"apis\"\n")],
+        &[(
+            "genclient.toml",
+            "[[client]]\noutput = \"generated\"\nsources = [\"apis\"]\nsource = \"apis\"\n",
+        )],
     );
 }
 
@@ -348,7 +386,10 @@ fn a_configuration_needs_a_client_with_sources() {
     refused(
         "shared_output",
         &root,
-        &[("genclient.toml", "[[client]]\noutput = \"g\"\nsources = [\"apis\"]\n\n[[client]]\noutput = \"g\"\nsources = [\"apis\"]\n")],
+        &[(
+            "genclient.toml",
+            "[[client]]\noutput = \"g\"\nsources = [\"apis\"]\n\n[[client]]\noutput = \"g\"\nsources = [\"apis\"]\n",
+        )],
     );
 }
 

@@ -3,7 +3,11 @@
 //! The only test here that compiles what was generated. It copies the sample crates into a workspace
 //! of their own beside the generator's, and shares the target folder, so that little is compiled.
 
-use std::{env, fs, path::{Path, PathBuf}, process::Command};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 const TYPE: &str = r#"
 /// Subnet is a part of a network.
@@ -57,7 +61,8 @@ fn workspace(folder: &Path) {
     let manifest = fs::read_to_string(here.join("Cargo.toml")).unwrap();
     let members = manifest.find("members = [").unwrap();
     let end = members + manifest[members..].find(']').unwrap() + 1;
-    let mut manifest = format!("{}members = [\"apis\", \"generated/samplecrd\"]{}", &manifest[..members], &manifest[end..]);
+    let mut manifest =
+        format!("{}members = [\"apis\", \"generated/samplecrd\"]{}", &manifest[..members], &manifest[end..]);
     for package in ["codegen", "codegen-macros", "runtime"] {
         let there = format!("path = {:?}", here.join(package));
         manifest = manifest.replace(&format!("path = \"{package}\""), &there);
@@ -95,7 +100,15 @@ fn one_struct_and_one_command_make_a_new_type_usable_from_the_clientset() {
     fs::create_dir_all(folder.join("generated/samplecrd/examples")).unwrap();
     fs::write(folder.join("generated/samplecrd/examples/uses_subnets.rs"), USE).unwrap();
     let build = Command::new(env!("CARGO"))
-        .args(["build", "--offline", "--package", "samplecrd-client", "--example", "uses_subnets", "--target-dir"])
+        .args([
+            "build",
+            "--offline",
+            "--package",
+            "samplecrd-client",
+            "--example",
+            "uses_subnets",
+            "--target-dir",
+        ])
         .arg(target_folder())
         .current_dir(folder)
         .output()

@@ -21,7 +21,9 @@ pub fn kind(name: &str) -> String {
 /// A kind of this name with an attribute.
 pub fn kind_with(name: &str, attribute: &str) -> String {
     let attribute = if attribute.is_empty() { String::new() } else { format!("#[genclient({attribute})]\n") };
-    format!("\n#[derive(Clone, Debug, GenClient)]\n{attribute}pub struct {name} {{\n    pub metadata: ObjectMeta,\n}}\n")
+    format!(
+        "\n#[derive(Clone, Debug, GenClient)]\n{attribute}pub struct {name} {{\n    pub metadata: ObjectMeta,\n}}\n"
+    )
 }
 
 /// A module of this group and version with these items.

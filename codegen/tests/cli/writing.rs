@@ -1,6 +1,10 @@
 //! What is written, what is left alone, and what is removed.
 
-use std::{fs, path::Path, time::{Duration, SystemTime}};
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, SystemTime},
+};
 
 use super::support::{Workspace, kind, kind_with, module, snapshot};
 
@@ -35,11 +39,14 @@ fn only_the_files_that_change_are_written() {
     workspace.generate();
     age(&workspace);
     let before = workspace.tree();
-    workspace.write("apis/src/lib.rs", &module("a.example.com/v1", &kind_with("Network", "skip_verbs(patch)")));
+    workspace
+        .write("apis/src/lib.rs", &module("a.example.com/v1", &kind_with("Network", "skip_verbs(patch)")));
     assert!(workspace.generate().stderr.starts_with("1 file written, 0 removed, "));
     let after = workspace.tree();
-    let changed: Vec<_> =
-        after.iter().filter(|(path, file)| path.starts_with("generated") && before[*path] != **file).collect();
+    let changed: Vec<_> = after
+        .iter()
+        .filter(|(path, file)| path.starts_with("generated") && before[*path] != **file)
+        .collect();
     assert_eq!(changed.len(), 1);
     assert_eq!(changed[0].0, Path::new(CLIENT));
 }
@@ -83,7 +90,8 @@ fn check_shows_the_difference_and_changes_nothing() {
     let workspace = workspace();
     workspace.generate();
     assert_eq!(workspace.run(&["generate", "--check"]).code, 0);
-    workspace.write("apis/src/lib.rs", &module("a.example.com/v1", &kind_with("Network", "skip_verbs(patch)")));
+    workspace
+        .write("apis/src/lib.rs", &module("a.example.com/v1", &kind_with("Network", "skip_verbs(patch)")));
     let before = workspace.tree();
     let run = workspace.run(&["generate", "--check"]);
     assert_eq!(run.code, 1);
@@ -104,7 +112,11 @@ fn check_finds_orphans_and_changed_files() {
     workspace.write("generated/client/src/listers/a/v1/gone.rs", &text);
     let run = workspace.run(&["generate", "--check"]);
     assert_eq!(run.code, 1);
-    assert!(run.stdout.starts_with("--- a/generated/client/src/listers/a/v1/gone.rs\n+++ /dev/null\n"), "{}", run.stdout);
+    assert!(
+        run.stdout.starts_with("--- a/generated/client/src/listers/a/v1/gone.rs\n+++ /dev/null\n"),
+        "{}",
+        run.stdout
+    );
 }
 
 #[test]
@@ -136,7 +148,10 @@ fn an_error_in_one_client_leaves_the_other_as_it_was() {
 fn another_locale_and_another_folder_give_the_same_bytes() {
     let bytes = |locale: &str, config: &str| {
         let workspace = workspace();
-        let run = workspace.run_with(&["--config", config, "generate"], &[("LC_ALL", locale), ("LANG", locale), ("TZ", "Asia/Tokyo")]);
+        let run = workspace.run_with(
+            &["--config", config, "generate"],
+            &[("LC_ALL", locale), ("LANG", locale), ("TZ", "Asia/Tokyo")],
+        );
         assert_eq!(run.code, 0, "{}", run.stderr);
         workspace
             .tree()

@@ -11,17 +11,13 @@ use std::fmt;
 use tokio::sync::mpsc;
 
 use super::Delta;
+use crate::{DeltaSink, SinkClosed};
 
 /// A queue that holds at most `capacity` deltas (at least one).
 pub fn delta_queue<K>(capacity: usize) -> (DeltaSender<K>, DeltaReceiver<K>) {
     let (sender, receiver) = mpsc::channel(capacity.max(1));
     (DeltaSender { sender }, DeltaReceiver { receiver })
 }
-
-/// Nobody receives from the queue any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the delta queue is closed")]
-pub struct QueueClosed;
 
 /// Where a reflector puts its deltas. Each reflector of an informer has a clone of its own.
 pub struct DeltaSender<K> {
@@ -30,9 +26,9 @@ pub struct DeltaSender<K> {
 
 impl<K> DeltaSender<K> {
     /// Puts deltas into the queue in this order, and waits wherever it is full.
-    pub async fn send_all(&self, deltas: impl IntoIterator<Item = Delta<K>>) -> Result<(), QueueClosed> {
+    pub async fn send_all(&self, deltas: impl IntoIterator<Item = Delta<K>>) -> Result<(), SinkClosed> {
         for delta in deltas {
-            self.sender.send(delta).await.map_err(|_| QueueClosed)?;
+            self.sender.send(delta).await.map_err(|_| SinkClosed)?;
         }
         Ok(())
     }
@@ -40,6 +36,12 @@ impl<K> DeltaSender<K> {
     /// Resolves when nobody receives from the queue any more.
     pub async fn closed(&self) {
         self.sender.closed().await;
+    }
+}
+
+impl<K: Send + Sync + 'static> DeltaSink<K> for DeltaSender<K> {
+    async fn send(&mut self, batch: Vec<Delta<K>>) -> Result<(), SinkClosed> {
+        self.send_all(batch).await
     }
 }
 

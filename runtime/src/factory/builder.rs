@@ -9,10 +9,10 @@ use std::{
 };
 
 use super::{FactoryError, InformerFactory};
-use crate::{Scope, Selector, Watched, informer::checked_resync, selector::is_dns_label};
-
-/// A change made to each object of a kind once, before it is cached.
-pub(super) type TransformOf<K> = Arc<dyn Fn(&mut K) + Send + Sync>;
+use crate::{
+    Error, ErrorHook, ReflectorConfig, Scope, Selector, Selectors, Transform, Watched,
+    informer::checked_resync, selector::is_dns_label,
+};
 
 /// How informers list and watch: what [`tweak_list_options`](InformerFactoryBuilder::tweak_list_options)
 /// can change.
@@ -54,10 +54,11 @@ pub(super) struct Settings {
     resync: Duration,
     resync_for: HashMap<TypeId, (&'static str, Duration)>,
     namespaces: Vec<String>,
-    pub(super) options: InformerListOptions,
-    pub(super) keep_managed_fields: bool,
-    /// Each is a [`TransformOf`] of the type that it is filed under.
+    options: InformerListOptions,
+    keep_managed_fields: bool,
+    /// Each is a [`Transform`] of the type that it is filed under.
     transforms: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
+    on_error: Option<ErrorHook>,
 }
 
 impl<F: From<InformerFactory>> InformerFactoryBuilder<F> {
@@ -99,7 +100,7 @@ impl<F: From<InformerFactory>> InformerFactoryBuilder<F> {
     /// reads. It must leave name, namespace, uid and resource version as they are.
     #[must_use]
     pub fn transform<K: Watched>(mut self, transform: impl Fn(&mut K) + Send + Sync + 'static) -> Self {
-        let transform: TransformOf<K> = Arc::new(transform);
+        let transform: Transform<K> = Arc::new(transform);
         self.settings.transforms.insert(TypeId::of::<K>(), Arc::new(transform));
         self
     }
@@ -108,6 +109,13 @@ impl<F: From<InformerFactory>> InformerFactoryBuilder<F> {
     #[must_use]
     pub fn keep_managed_fields(mut self, keep: bool) -> Self {
         self.settings.keep_managed_fields = keep;
+        self
+    }
+
+    /// Is told of each failed attempt to list or to watch; the log has each change of state once.
+    #[must_use]
+    pub fn on_error(mut self, hook: impl Fn(&Error) + Send + Sync + 'static) -> Self {
+        self.settings.on_error = Some(Arc::new(hook));
         self
     }
 
@@ -161,8 +169,22 @@ impl Settings {
         scopes
     }
 
-    /// The transform of a type.
-    pub(super) fn transform<K: Watched>(&self) -> Option<TransformOf<K>> {
-        self.transforms.get(&TypeId::of::<K>())?.downcast_ref::<TransformOf<K>>().cloned()
+    /// How one scope of a type is listed and watched.
+    pub(super) fn reflector<K: Watched>(&self, scope: Scope) -> ReflectorConfig<K> {
+        let transform = self.transforms.get(&TypeId::of::<K>());
+        ReflectorConfig {
+            scope,
+            selectors: Selectors {
+                labels: self.options.label_selector.clone(),
+                fields: self.options.field_selector.clone(),
+            },
+            metadata_only: K::is_metadata_only(),
+            keep_managed_fields: self.keep_managed_fields,
+            transform: transform.and_then(|any| any.downcast_ref::<Transform<K>>()).cloned(),
+            on_error: self.on_error.clone(),
+            streaming_lists: self.options.streaming_lists,
+            page_size: self.options.page_size,
+            ..ReflectorConfig::default()
+        }
     }
 }

@@ -4,10 +4,13 @@ use std::any::Any;
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use tokio::runtime::Handle;
+use tokio::{runtime::Handle, sync::watch};
 
 use super::builder::Settings;
-use crate::{GenericInformer, InformerConfig, SharedInformer, Watched, delta_queue, informer::SyncReceiver};
+use crate::{
+    GenericInformer, InformerConfig, Reflector, ReflectorState, Scope, SharedInformer, Watched, delta_queue,
+    informer::SyncReceiver,
+};
 
 /// So many deltas can wait between the reflectors of an informer and its cache.
 const QUEUE: usize = 1024;
@@ -15,12 +18,13 @@ const QUEUE: usize = 1024;
 /// One informer of a factory, and what feeds it.
 pub(super) struct Member<K> {
     informer: SharedInformer<K>,
-    phase: Mutex<Phase>,
+    /// What each reflector is doing, once they are started.
+    reflectors: Mutex<Option<Vec<ReflectorHandle>>>,
 }
 
-enum Phase {
-    New,
-    Started,
+struct ReflectorHandle {
+    scope: Scope,
+    state: watch::Receiver<ReflectorState>,
 }
 
 /// A member of any type.
@@ -46,7 +50,7 @@ impl<K: Watched> Member<K> {
             scopes: settings.scopes::<K>(),
             resync: settings.resync::<K>(),
         };
-        Self { informer: SharedInformer::new(config), phase: Mutex::new(Phase::New) }
+        Self { informer: SharedInformer::new(config), reflectors: Mutex::new(None) }
     }
 
     /// The informer of the member that is filed under this type.
@@ -75,13 +79,25 @@ impl<K: Watched> AnyMember for Member<K> {
         format!("{}/{}", resource_name::<K>(), K::api_resource().version)
     }
 
-    fn start(&self, _client: &kube::Client, _settings: &Settings, runtime: &Handle) {
-        let mut phase = self.phase.lock();
-        if matches!(*phase, Phase::Started) || self.informer.is_stopped() {
+    fn start(&self, client: &kube::Client, settings: &Settings, runtime: &Handle) {
+        let mut reflectors = self.reflectors.lock();
+        if reflectors.is_some() || self.informer.is_stopped() {
             return;
         }
-        *phase = Phase::Started;
-        let (_sender, receiver) = delta_queue::<K>(QUEUE);
+        let (sender, receiver) = delta_queue(QUEUE);
+        let start = |scope: &Scope| {
+            let reflector = Reflector::<K>::new(client.clone(), settings.reflector(scope.clone()));
+            let handle = ReflectorHandle { scope: scope.clone(), state: reflector.state() };
+            let (informer, sender) = (self.informer.clone(), sender.clone());
+            self.informer.adopt(runtime.spawn(async move {
+                tokio::select! {
+                    () = informer.stopped() => {}
+                    () = reflector.run(sender) => {}
+                }
+            }));
+            handle
+        };
+        *reflectors = Some(self.informer.config().scopes.iter().map(start).collect());
         let informer = self.informer.clone();
         self.informer.adopt(runtime.spawn(async move { informer.run(receiver).await }));
     }
@@ -99,7 +115,26 @@ impl<K: Watched> AnyMember for Member<K> {
     }
 
     fn reason(&self) -> String {
-        String::new()
+        if self.informer.is_stopped() {
+            return "the informer was stopped".to_owned();
+        }
+        let reflectors = self.reflectors.lock();
+        let Some(reflectors) = &*reflectors else {
+            return "the informer was not started: call `start` after asking for it".to_owned();
+        };
+        let reasons = reflectors.iter().filter_map(|reflector| {
+            let reason = match &*reflector.state.borrow() {
+                ReflectorState::Listing => "the first list is not complete".to_owned(),
+                ReflectorState::Waiting { reason, .. } => reason.to_string(),
+                ReflectorState::Watching => return None,
+            };
+            Some(match &reflector.scope {
+                Scope::All => reason,
+                Scope::Namespace(namespace) => format!("in namespace {namespace}: {reason}"),
+            })
+        });
+        let reasons = reasons.collect::<Vec<_>>().join(", ");
+        if reasons.is_empty() { "the first list is being taken in".to_owned() } else { reasons }
     }
 
     fn generic(&self) -> GenericInformer {

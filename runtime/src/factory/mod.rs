@@ -4,6 +4,52 @@
 //! * `start` can be called any number of times; it starts the informers that do not run yet.
 //! * An informer can be stopped without the others. It does not start again.
 //! * `wait_for_cache_sync` has a deadline, and names each type that did not sync, and why.
+//!
+//! # Caching less
+//!
+//! Most of a cache's memory is fields that nobody reads. From the least effort to the least memory:
+//!
+//! * `managedFields` are skipped while decoding, unless one asks to keep them.
+//! * [`InformerFactoryBuilder::transform`] drops fields of a type before it is cached.
+//! * [`InformerFactory::metadata_informer`] asks the server for the metadata alone.
+//! * A slim type has only the fields that one needs; the rest is skipped while decoding. It is a
+//!   struct that implements `Deserialize`, [`CacheObject`](crate::CacheObject) and
+//!   [`Watched`](crate::Watched), and then is like any other type:
+//!
+//! ```
+//! use genclient_runtime::{CacheObject, InformerFactory, SharedInformer, Watched};
+//! use k8s_openapi::api::core::v1::Pod;
+//! use kube::core::ApiResource;
+//!
+//! #[derive(serde::Deserialize)]
+//! struct PodPlace { metadata: Meta, spec: Spec }
+//!
+//! #[derive(serde::Deserialize)]
+//! #[serde(rename_all = "camelCase")]
+//! struct Meta { name: Box<str>, namespace: Box<str>, uid: Box<str>, resource_version: Box<str> }
+//!
+//! #[derive(serde::Deserialize)]
+//! #[serde(rename_all = "camelCase")]
+//! struct Spec { node_name: Option<Box<str>> }
+//!
+//! impl CacheObject for PodPlace {
+//!     fn name(&self) -> &str { &self.metadata.name }
+//!     fn namespace(&self) -> Option<&str> { Some(&self.metadata.namespace) }
+//!     fn uid(&self) -> &str { &self.metadata.uid }
+//!     fn resource_version(&self) -> &str { &self.metadata.resource_version }
+//!     fn label(&self, _: &str) -> Option<&str> { None }
+//! }
+//!
+//! impl Watched for PodPlace {
+//!     fn api_resource() -> ApiResource { ApiResource::erase::<Pod>(&()) }
+//! }
+//!
+//! fn places(factory: &InformerFactory) -> SharedInformer<PodPlace> {
+//!     let places = factory.informer::<PodPlace>();
+//!     places.add_index("node", |pod: &PodPlace| pod.spec.node_name.clone()).expect("it is the first");
+//!     places
+//! }
+//! ```
 
 mod builder;
 mod member;

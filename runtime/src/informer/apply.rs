@@ -2,7 +2,8 @@
 //!
 //! * The cache never goes back in time. A state that is older than the cached one is dropped, and a
 //!   list that is older than a cached object neither changes nor removes that object. (Only
-//!   versions that can be compared count; see `resource_version`.)
+//!   versions that can be compared count; see `resource_version`.) The exception is a server whose
+//!   own history was set back: after a [`Delta::Reset`] the next list is believed as it is.
 //! * The same uid and version is the same object: the `Arc` stays, and nobody is told.
 //! * Another uid under the same key is another object: the old one is gone, the new one is added.
 //! * An object that does not decode keeps its last good state, unless its uid shows that it is
@@ -29,8 +30,20 @@ pub(crate) struct Progress {
     scopes: Vec<Scope>,
     /// The scopes that have been listed.
     listed: HashSet<Scope>,
+    /// The scopes whose history was set back, until their next list.
+    set_back: HashSet<Scope>,
     /// The objects that did not decode.
     invalid: HashMap<ObjectKey, InvalidObject>,
+}
+
+/// Where a state comes from.
+#[derive(Clone, Copy)]
+struct Origin {
+    cause: Cause,
+    /// From the first list of its scope.
+    initial: bool,
+    /// From a server whose history was set back, so that older is not staler.
+    set_back: bool,
 }
 
 /// What one batch of deltas came to.
@@ -41,14 +54,12 @@ pub(crate) struct Outcome<K> {
     pub(crate) stale: u64,
     /// Whether a resync of every handler was asked for.
     pub(crate) resync: bool,
-    /// The objects that did not decode, as they came.
-    pub(crate) invalid: Vec<InvalidObject>,
 }
 
 // A derived impl would ask for `K: Default`.
 impl<K> Default for Outcome<K> {
     fn default() -> Self {
-        Self { notices: Vec::new(), stale: 0, resync: false, invalid: Vec::new() }
+        Self { notices: Vec::new(), stale: 0, resync: false }
     }
 }
 
@@ -61,9 +72,9 @@ enum Relation {
     OtherObject,
 }
 
-fn relation<K: CacheObject>(cached: &K, incoming: &K) -> Relation {
+fn relation<K: CacheObject>(cached: &K, incoming: &K, set_back: bool) -> Relation {
     let versions = (incoming.resource_version(), cached.resource_version());
-    if is_older(versions.0, versions.1) {
+    if is_older(versions.0, versions.1) && !set_back {
         Relation::Stale
     } else if is_other_uid(cached.uid(), incoming.uid()) {
         Relation::OtherObject
@@ -81,7 +92,7 @@ fn is_other_uid(left: &str, right: &str) -> bool {
 
 impl Progress {
     pub(crate) fn new(scopes: Vec<Scope>) -> Self {
-        Self { scopes, listed: HashSet::new(), invalid: HashMap::new() }
+        Self { scopes, listed: HashSet::new(), set_back: HashSet::new(), invalid: HashMap::new() }
     }
 
     /// Whether every scope has been listed.
@@ -113,7 +124,8 @@ impl Progress {
             Delta::Upsert(object) => {
                 self.reached(object.namespace(), object.resource_version(), batch);
                 self.forget_invalid(object.as_ref());
-                put(object, Cause::Watch, false, batch, outcome);
+                let origin = Origin { cause: Cause::Watch, initial: false, set_back: false };
+                put(object, origin, batch, outcome);
             }
             Delta::Delete(last) => {
                 self.reached(last.namespace(), last.resource_version(), batch);
@@ -123,7 +135,6 @@ impl Progress {
             Delta::Invalid(object) => {
                 self.reached(object.key.namespace.as_deref(), &object.resource_version, batch);
                 remove_other(&object, batch, outcome);
-                outcome.invalid.push(object.clone());
                 self.invalid.insert(object.key.clone(), object);
             }
             Delta::DeleteInvalid(object) => {
@@ -136,6 +147,9 @@ impl Progress {
                 }
             }
             Delta::Bookmark { scope, resource_version } => batch.reached(&scope, &resource_version),
+            Delta::Reset { scope } => {
+                self.set_back.insert(scope);
+            }
             Delta::Resync => outcome.resync = true,
             Delta::Replace { scope, objects, invalid, resource_version } => {
                 self.replace(scope, objects, invalid, &resource_version, batch, outcome);
@@ -152,19 +166,22 @@ impl Progress {
         batch: &mut Batch<'_, K>,
         outcome: &mut Outcome<K>,
     ) {
-        let initial = !self.listed.contains(&scope);
-        for gone in missing(&scope, &objects, &invalid, version, batch) {
+        let set_back = self.set_back.remove(&scope);
+        let origin = Origin { cause: Cause::Relist, initial: !self.listed.contains(&scope), set_back };
+        if set_back {
+            batch.forget_version(&scope);
+        }
+        for gone in missing(&scope, &objects, &invalid, version, set_back, batch) {
             vanish(&gone, batch, outcome);
         }
         for object in &invalid {
             remove_other(object, batch, outcome);
         }
         for object in objects {
-            put(object, Cause::Relist, initial, batch, outcome);
+            put(object, origin, batch, outcome);
         }
         self.invalid.retain(|key, _| !contains(&scope, key));
         for object in invalid {
-            outcome.invalid.push(object.clone());
             self.invalid.insert(object.key.clone(), object);
         }
         batch.reached(&scope, version);
@@ -194,15 +211,10 @@ fn find<K: CacheObject>(batch: &Batch<'_, K>, key: &ObjectKey) -> Option<Arc<K>>
 }
 
 /// Puts a state unless the cache has it or a newer one.
-fn put<K: CacheObject>(
-    new: Arc<K>,
-    cause: Cause,
-    initial: bool,
-    batch: &mut Batch<'_, K>,
-    outcome: &mut Outcome<K>,
-) {
+fn put<K: CacheObject>(new: Arc<K>, origin: Origin, batch: &mut Batch<'_, K>, outcome: &mut Outcome<K>) {
     let old = batch.state().get(namespace_of(new.as_ref()), new.name()).cloned();
-    let old = match old.as_deref().map(|old| relation(old, new.as_ref())) {
+    let Origin { cause, initial, set_back } = origin;
+    let old = match old.as_deref().map(|old| relation(old, new.as_ref(), set_back)) {
         Some(Relation::Same) => return,
         Some(Relation::Stale) => {
             outcome.stale += 1;
@@ -223,7 +235,7 @@ fn put<K: CacheObject>(
 /// Takes away what the watch reported as deleted.
 fn remove<K: CacheObject>(last: Arc<K>, batch: &mut Batch<'_, K>, outcome: &mut Outcome<K>) {
     let Some(old) = batch.state().get(namespace_of(last.as_ref()), last.name()).cloned() else { return };
-    match relation(old.as_ref(), last.as_ref()) {
+    match relation(old.as_ref(), last.as_ref(), false) {
         Relation::Stale => outcome.stale += 1,
         // A later object of that name is gone, so the cached one is gone too; its end was missed.
         Relation::OtherObject if has_reached(last.resource_version(), old.resource_version()) => {
@@ -263,6 +275,7 @@ fn missing<K: CacheObject>(
     objects: &[Arc<K>],
     invalid: &[InvalidObject],
     version: &str,
+    set_back: bool,
     batch: &Batch<'_, K>,
 ) -> Vec<Arc<K>> {
     let mut cached = batch.state().iter_scope(scope).peekable();
@@ -282,7 +295,8 @@ fn missing<K: CacheObject>(
             let is_listed = listed
                 .find(hash(object), |other| (namespace_of(other.as_ref()), other.name()) == key)
                 .is_some();
-            let is_newer = compare(object.resource_version(), version).is_some_and(|order| order.is_gt());
+            let is_newer =
+                !set_back && compare(object.resource_version(), version).is_some_and(|order| order.is_gt());
             !is_listed && !is_newer && (kept.is_empty() || !kept.contains(&ObjectKey::of(object.as_ref())))
         })
         .cloned()

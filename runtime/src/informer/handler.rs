@@ -23,8 +23,12 @@ const EVENTS_PER_TURN: usize = 32;
 ///
 /// Closures are handlers:
 ///
-/// ```ignore
-/// informer.add_event_handler(|event: &Event<Network>| queue.add(event.key()));
+/// ```
+/// # use genclient_runtime::{Event, SharedInformer};
+/// # use k8s_openapi::api::core::v1::ConfigMap;
+/// fn log(informer: &SharedInformer<ConfigMap>) {
+///     informer.add_event_handler(|event: &Event<ConfigMap>| println!("{} changed", event.key()));
+/// }
 /// ```
 pub trait EventHandler<K>: Send + 'static {
     /// Tells of one change. A panic is caught and counted; the next event comes all the same.

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use metrics::{Counter, Gauge};
 
+use crate::metrics as names;
+
 /// The counters of one informer, looked up once.
 #[derive(Clone)]
 pub(crate) struct InformerMetrics {
@@ -23,18 +25,18 @@ impl InformerMetrics {
     /// The counters of the informer for a resource such as `networks.samplecrd.k8s.io`.
     pub(crate) fn new(resource: Arc<str>) -> Self {
         Self {
-            deltas: metrics::counter!("genclient_informer_deltas_total", "resource" => resource.clone()),
-            events: metrics::counter!("genclient_informer_events_total", "resource" => resource.clone()),
-            relists: metrics::counter!("genclient_informer_relists_total", "resource" => resource.clone()),
-            stale: metrics::counter!("genclient_informer_stale_total", "resource" => resource.clone()),
-            objects: metrics::gauge!("genclient_informer_objects", "resource" => resource.clone()),
-            invalid: metrics::gauge!("genclient_informer_invalid_objects", "resource" => resource.clone()),
-            synced: metrics::gauge!("genclient_informer_synced", "resource" => resource.clone()),
+            deltas: metrics::counter!(names::INFORMER_DELTAS, "resource" => resource.clone()),
+            events: metrics::counter!(names::INFORMER_EVENTS, "resource" => resource.clone()),
+            relists: metrics::counter!(names::INFORMER_RELISTS, "resource" => resource.clone()),
+            stale: metrics::counter!(names::INFORMER_STALE, "resource" => resource.clone()),
+            objects: metrics::gauge!(names::INFORMER_OBJECTS, "resource" => resource.clone()),
+            invalid: metrics::gauge!(names::INFORMER_INVALID, "resource" => resource.clone()),
+            synced: metrics::gauge!(names::INFORMER_SYNCED, "resource" => resource.clone()),
             handler_panics: metrics::counter!(
-                "genclient_informer_handler_panics_total", "resource" => resource.clone()
+                names::INFORMER_HANDLER_PANICS, "resource" => resource.clone()
             ),
             index_panics: metrics::counter!(
-                "genclient_informer_index_panics_total", "resource" => resource.clone()
+                names::INFORMER_INDEX_PANICS, "resource" => resource.clone()
             ),
             resource,
         }

@@ -51,6 +51,10 @@ pub use stream::EventStream;
 /// So many deltas are applied and published at once, if so many wait.
 const BATCH: usize = 512;
 
+/// How soon the writer looks again whether a slow reader has left an older generation of the cache,
+/// if nothing happens meanwhile.
+const CATCH_UP: Duration = Duration::from_millis(10);
+
 /// The shortest resync that makes sense: a resync is for handlers that missed something, and costs
 /// one event per object.
 pub const SHORTEST_RESYNC: Duration = Duration::from_secs(1);
@@ -341,7 +345,10 @@ impl<K: CacheObject> SharedInformer<K> {
         }
         let mut batch = Vec::new();
         loop {
-            let due = self.inner.core.lock().next_resync();
+            let (due, is_caught_up) = {
+                let mut core = self.inner.core.lock();
+                (core.next_resync(), core.writer.catch_up())
+            };
             tokio::select! {
                 () = self.stopped() => return,
                 received = deltas.receive(&mut batch, BATCH) => match received {
@@ -349,6 +356,7 @@ impl<K: CacheObject> SharedInformer<K> {
                     _ => self.apply(&mut batch),
                 },
                 () = sleep_until(due) => self.resync_due(),
+                () = tokio::time::sleep(CATCH_UP), if !is_caught_up => {}
                 () = self.inner.rescheduled.notified() => {}
             }
         }
@@ -428,12 +436,6 @@ impl<K: CacheObject> Core<K> {
         for (index, key, panic) in index_panics {
             self.metrics.index_panics.increment(1);
             tracing::error!(resource = self.metrics.resource(), %index, %key, panic, "an index function panicked");
-        }
-        for object in outcome.invalid {
-            tracing::warn!(
-                resource = self.metrics.resource(), key = %object.key, error = object.error,
-                "an object does not decode; its last good state stays in the cache",
-            );
         }
         self.metrics.stale.increment(outcome.stale);
         self.metrics.invalid.set(self.progress.invalid().count() as f64);

@@ -87,7 +87,10 @@ impl<K: CacheObject> Subscriber<K> {
                 inner.hears_initial = initial;
                 Poll::Ready(Some(event))
             }
-            None if inner.phase == Phase::Finishing => Poll::Ready(None),
+            None if inner.phase == Phase::Finishing => {
+                self.synced.ended();
+                Poll::Ready(None)
+            }
             None => Poll::Pending,
         }
     }

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use kube::core::{Status, response::reason};
 use tokio::time::Instant;
 
 use super::{DeltaSink, Next, ReflectorState, Run, Stop, initial::Initial, is_version_too_large};
@@ -9,6 +10,8 @@ use crate::{
     Delta, Error, InvalidObject, ObjectKey, Watched,
     client::watch_timeout,
     decode::{Decoded, decode_event, decode_list},
+    error::Cause,
+    resource_version::is_older,
     wire::{Page, Start, Watch},
 };
 
@@ -29,6 +32,8 @@ struct Listed<K> {
     objects: Vec<Arc<K>>,
     invalid: Vec<InvalidObject>,
     resource_version: String,
+    /// The version that it was asked not to be older than.
+    not_older_than: Option<String>,
 }
 
 impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
@@ -54,18 +59,41 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
     }
 
     async fn replace(&mut self, listed: Listed<K>, mode: &'static str, begin: Instant) -> Result<(), Stop> {
-        let Listed { objects, invalid, resource_version } = listed;
+        let Listed { objects, invalid, resource_version, not_older_than } = listed;
+        if let Some(wanted) = not_older_than.filter(|wanted| is_older(&resource_version, wanted)) {
+            self.version_unknown = true;
+            return Err(self.stale(&resource_version, &wanted).into());
+        }
+        let set_back = self.version.as_ref().is_some_and(|told| is_older(&resource_version, told));
         self.report.listed(mode, objects.len(), &invalid, &resource_version, begin.elapsed());
+        let mut batch = Vec::with_capacity(2);
+        if set_back {
+            let told = self.version.as_deref();
+            tracing::warn!(version = resource_version, told, "the server's history was set back");
+            batch.push(Delta::Reset { scope: self.config.scope.clone() });
+        }
         self.version = Some(resource_version.clone());
+        self.version_unknown = false;
         self.unreadable = false;
         let scope = self.config.scope.clone();
-        self.sink.send(vec![Delta::Replace { scope, objects, invalid, resource_version }]).await?;
+        batch.push(Delta::Replace { scope, objects, invalid, resource_version });
+        self.sink.send(batch).await?;
         Ok(())
+    }
+
+    /// The server answered with an older state than it was asked for: one of several that is behind,
+    /// or one that does not understand the wish. The next list asks for the newest state instead.
+    fn stale(&self, found: &str, wanted: &str) -> Error {
+        let message = format!("the server answered with version {found}, which is older than {wanted}");
+        let status = Status::failure(&message, reason::TIMEOUT).with_code(504);
+        let cause = Cause::Kube(kube::Error::Api(status.boxed()));
+        Error::new(self.collection.operation("list"), cause, None)
     }
 
     /// Reads the list page by page.
     async fn paged_list(&mut self) -> Result<Listed<K>, Stop> {
-        let mut page = Page::First { not_older_than: self.version.clone() };
+        let mut not_older_than = self.not_older_than();
+        let mut page = Page::First { not_older_than: not_older_than.clone() };
         let mut limit = self.config.page_size;
         let (mut objects, mut invalid, mut version) = (Vec::new(), Vec::new(), None);
         loop {
@@ -81,6 +109,7 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
                         Page::Next { .. } => limit = 0,
                     }
                     tracing::info!(%error, "the list begins anew, from the newest state");
+                    not_older_than = None;
                     page = Page::First { not_older_than: None };
                     (objects, invalid, version) = (Vec::new(), Vec::new(), None);
                     continue;
@@ -89,24 +118,32 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
             };
             let decoded = decode_list::<K>(&body, self.config.keep_managed_fields)
                 .map_err(|error| self.unreadable("list", error))?;
-            objects.extend(decoded.objects.into_iter().map(|object| self.finish(object)));
+            for object in decoded.objects {
+                match self.finish(object) {
+                    Ok(object) => objects.push(object),
+                    Err(broken) => invalid.push(broken),
+                }
+            }
             invalid.extend(decoded.invalid);
             // All pages have one version. Should they not, the first is the one that misses nothing.
             let version = version.get_or_insert(decoded.resource_version);
             match decoded.next {
                 Some(token) => page = Page::Next { token },
-                None => return Ok(Listed { objects, invalid, resource_version: std::mem::take(version) }),
+                None => {
+                    let resource_version = std::mem::take(version);
+                    return Ok(Listed { objects, invalid, resource_version, not_older_than });
+                }
             }
         }
     }
 
     /// Reads the list as the beginning of a watch.
     async fn streamed_list(&mut self, begin: Instant) -> Result<Streamed, Stop> {
-        let mut not_older_than = self.version.clone();
+        let mut not_older_than = self.not_older_than();
         loop {
             let start = Start::InitialEvents { not_older_than: not_older_than.as_deref() };
             let outcome = match self.collection.watch(start, watch_timeout()).await {
-                Ok(watch) => self.streamed_events(watch, begin).await,
+                Ok(watch) => self.streamed_events(watch, not_older_than.clone(), begin).await,
                 Err(error) => Err(error.into()),
             };
             match outcome {
@@ -122,7 +159,12 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
         }
     }
 
-    async fn streamed_events(&mut self, mut watch: Watch, begin: Instant) -> Result<Streamed, Stop> {
+    async fn streamed_events(
+        &mut self,
+        mut watch: Watch,
+        not_older_than: Option<String>,
+        begin: Instant,
+    ) -> Result<Streamed, Stop> {
         let mut initial = Initial::new();
         loop {
             let lines = match tokio::time::timeout(STREAM_SILENCE, watch.next()).await {
@@ -135,20 +177,30 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
                 let decoded = decode_event::<K>(&line, self.config.keep_managed_fields)
                     .map_err(|error| self.unreadable("watch", error))?;
                 match decoded {
-                    Decoded::Added(object) => initial.add(self.finish(object)),
-                    Decoded::Modified(object) => initial.modify(self.finish(object)),
+                    Decoded::Added(object) => match self.finish(object) {
+                        Ok(object) => initial.add(object),
+                        Err(invalid) => initial.invalidate(invalid),
+                    },
+                    Decoded::Modified(object) => match self.finish(object) {
+                        Ok(object) => initial.modify(object),
+                        Err(invalid) => initial.invalidate(invalid),
+                    },
                     Decoded::Deleted(object) => initial.delete(&ObjectKey::of(&object)),
                     Decoded::Invalid(invalid) => initial.invalidate(invalid),
                     Decoded::InvalidDeleted(invalid) => initial.delete(&invalid.key),
                     Decoded::Error(status) => return Err(self.told(status).into()),
                     Decoded::Bookmark { resource_version, initial_events_end: true } => {
                         let (objects, invalid) = initial.into_parts();
-                        self.replace(Listed { objects, invalid, resource_version }, "streamed", begin)
-                            .await?;
+                        self.replace(
+                            Listed { objects, invalid, resource_version, not_older_than },
+                            "streamed",
+                            begin,
+                        )
+                        .await?;
                         // Changes that came with the last piece of the list follow it.
                         return match self.take(lines.as_slice()).await? {
                             Some(next) => Ok(Streamed::Then(next)),
-                            None => Ok(Streamed::Then(Next::Watch(Some(watch)))),
+                            None => Ok(Streamed::Then(Next::Watch(Some(Box::new(watch))))),
                         };
                     }
                     Decoded::Bookmark { initial_events_end: false, .. } | Decoded::Unknown => {}

@@ -5,7 +5,8 @@
 //! - **First the whole state, then every change, in the server's order.** The state comes as one
 //!   [`Delta::Replace`](crate::Delta::Replace), at the start and whenever changes may have been missed.
 //! - **Never back in time.** A later list is asked to be no older than what was already told. Only
-//!   where the server no longer knows that version is its newest state taken instead.
+//!   where the server does not know that version is its newest state taken instead. If even that is
+//!   older, the server's own history was set back, and a [`Delta::Reset`](crate::Delta::Reset) says so.
 //! - **No needless lists.** An ended, cut or refused watch goes on from the last version; bookmarks
 //!   keep that version young. Only a version that has expired makes a new list necessary.
 //! - **A list is streamed** (`sendInitialEvents`) where the server offers that, and read in pages where
@@ -13,8 +14,8 @@
 //! - **Nothing is fatal.** A missing definition, a missing permission, an overloaded or absent server
 //!   are waited for, with growing, jittered pauses; a server's `Retry-After` is honoured. Each such
 //!   state is logged once, in words, and can be seen in [`Reflector::state`].
-//! - **An object that does not decode** is told as such and costs nothing but itself. If such an object
-//!   is deleted, the collection is listed again, because a delete is told with the object.
+//! - **An object that does not decode**, or on which the transform panics, is told as such and costs
+//!   nothing but itself.
 //! - **Back-pressure.** While the sink does not take a batch, nothing more is read from the server.
 //!
 //! The reflector works as long as [`Reflector::run`] is polled; dropping that future ends it.
@@ -90,6 +91,7 @@ impl<K: Watched> Reflector<K> {
             sink,
             report,
             version: None,
+            version_unknown: false,
             listed: None,
             unreadable: false,
         };
@@ -101,7 +103,7 @@ impl<K: Watched> Reflector<K> {
 enum Next {
     List,
     /// Follow the changes, on a watch that is already open if there is one.
-    Watch(Option<Watch>),
+    Watch(Option<Box<Watch>>),
 }
 
 /// Why a step did not come to its regular end.
@@ -131,8 +133,11 @@ struct Run<K, S> {
     backoff: Backoff,
     /// Whether lists are asked for as streams.
     streaming: bool,
-    /// The last version that was told, unless the server no longer knows it.
+    /// The last version that was told.
     version: Option<String>,
+    /// Whether the server does not know that version: any more, or yet, or because its history was
+    /// set back.
+    version_unknown: bool,
     /// When the last list began.
     listed: Option<Instant>,
     /// Whether the last thing that the server sent could not be read.
@@ -160,11 +165,16 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
         }
     }
 
+    /// The version that what comes next must not be older than.
+    fn not_older_than(&self) -> Option<String> {
+        if self.version_unknown { None } else { self.version.clone() }
+    }
+
     /// Whether a watch that failed like this can go on from where it was.
     fn after_failed_watch(&mut self, error: &Error) -> Next {
         match Problem::of(error) {
             Problem::Version => {
-                self.version = None;
+                self.version_unknown = true;
                 Next::List
             }
             // A definition that comes back is another one, and so are its objects.

@@ -1,6 +1,9 @@
 //! Following the changes.
 
-use std::sync::Arc;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 use bytes::Bytes;
 use kube::core::Status;
@@ -8,21 +11,22 @@ use tokio::time::Instant;
 
 use super::{DeltaSink, Next, Run, Stop};
 use crate::{
-    Delta, Error, Watched,
-    error::Cause,
+    Delta, Error, InvalidObject, ObjectKey, Watched,
     client::{SHORT_WATCH, watch_timeout},
     decode::{Decoded, Unreadable, decode_event},
+    error::Cause,
+    panics,
     wire::{Start, Watch},
 };
 
 impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
     /// Tells the changes until the watch ends, then says where to go on.
-    pub(super) async fn watch(&mut self, open: Option<Watch>) -> Result<Next, Stop> {
-        let Some(version) = self.version.clone() else { return Ok(Next::List) };
+    pub(super) async fn watch(&mut self, open: Option<Box<Watch>>) -> Result<Next, Stop> {
+        let Some(version) = self.not_older_than() else { return Ok(Next::List) };
         let opened = Instant::now();
         let mut watch = match open {
             Some(watch) => watch,
-            None => self.collection.watch(Start::After(&version), watch_timeout()).await?,
+            None => Box::new(self.collection.watch(Start::After(&version), watch_timeout()).await?),
         };
         self.report.watching(&version);
         while let Some(lines) = watch.next().await {
@@ -59,32 +63,41 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
             let decoded = decode_event(line, self.config.keep_managed_fields)
                 .map_err(|error| self.unreadable("watch", error))?;
             batch.push(match decoded {
-                Decoded::Added(object) | Decoded::Modified(object) => Delta::Upsert(self.finish(object)),
-                Decoded::Deleted(object) => Delta::Delete(self.finish(object)),
+                Decoded::Added(object) | Decoded::Modified(object) => {
+                    self.finish(object).map_or_else(Delta::Invalid, Delta::Upsert)
+                }
+                Decoded::Deleted(object) => {
+                    self.finish(object).map_or_else(Delta::DeleteInvalid, Delta::Delete)
+                }
                 Decoded::Invalid(invalid) => Delta::Invalid(invalid),
                 Decoded::Bookmark { resource_version, .. } => {
                     Delta::Bookmark { scope: self.config.scope.clone(), resource_version }
                 }
                 Decoded::Error(status) => return Err(self.told(status).into()),
-                Decoded::InvalidDeleted(invalid) => {
-                    tracing::warn!(
-                        object = %invalid.key, error = invalid.error,
-                        "an object that does not decode was deleted: the collection is listed again"
-                    );
+                // Nobody could tell which object is gone.
+                Decoded::InvalidDeleted(invalid) if invalid.key.name.is_empty() => {
                     return Ok(Some(Next::List));
                 }
+                Decoded::InvalidDeleted(invalid) => Delta::DeleteInvalid(invalid),
                 Decoded::Unknown => continue,
             });
         }
         Ok(None)
     }
 
-    /// The last touch on an object before others see it.
-    pub(super) fn finish(&self, mut object: K) -> Arc<K> {
-        if let Some(transform) = &self.config.transform {
-            transform(&mut object);
+    /// The last touch on an object before others see it. A transform that panics makes the object
+    /// one that could not be decoded, and leaves the others alone.
+    pub(super) fn finish(&self, mut object: K) -> Result<Arc<K>, InvalidObject> {
+        let Some(transform) = &self.config.transform else { return Ok(Arc::new(object)) };
+        match catch_unwind(AssertUnwindSafe(|| transform(&mut object))) {
+            Ok(()) => Ok(Arc::new(object)),
+            Err(panic) => Err(InvalidObject {
+                key: ObjectKey::of(&object),
+                uid: object.uid().to_owned(),
+                resource_version: object.resource_version().to_owned(),
+                error: format!("the transform panicked: {}", panics::message(&*panic)),
+            }),
         }
-        Arc::new(object)
     }
 
     /// The server ended the watch with a status.
@@ -113,7 +126,7 @@ fn version_of<K: Watched>(delta: &Delta<K>) -> Option<&str> {
         Delta::Bookmark { resource_version, .. } | Delta::Replace { resource_version, .. } => {
             resource_version
         }
-        Delta::Resync => "",
+        Delta::Reset { .. } | Delta::Resync => "",
     };
     Some(version).filter(|version| !version.is_empty())
 }

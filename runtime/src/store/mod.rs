@@ -4,9 +4,9 @@
 //!   generation, which does not change any more. Objects and indexes of an answer belong together.
 //! * The writer changes a generation that no reader sees, and publishes it with one pointer swap,
 //!   so a batch of changes, and a whole relist, appear at once.
-//! * There are two generations, which the writer brings up to date in turn (the tables hold one
-//!   pointer per object, so the second one costs about twenty bytes an object and index). While a
-//!   reader still holds the older one the writer does not wait for it: it takes a fresh copy.
+//! * There are two generations, which the writer brings up to date in turn. The tables hold one
+//!   pointer per object, so the second one costs about twenty bytes an object and index. While a
+//!   reader still holds the older one the writer does not wait for it, but goes on with a third.
 //! * Index values are computed before anything is changed; see [`Index`].
 
 mod index;

@@ -2,15 +2,20 @@
 //!
 //! An object is kept once, as an `Arc`, and no key is kept beside it: the tables hash the name that
 //! the object itself holds. The objects are parted by namespace, so the namespace index costs
-//! nothing per object.
+//! nothing per object. They stand in a row, in about the order in which they came, and the table
+//! holds their places: whoever goes through all of them walks through memory in the order in which
+//! it was given out, which is several times faster than in the order of their hashes.
 
 use std::{borrow::Borrow, hash::Hash, sync::Arc};
 
-use hashbrown::{DefaultHashBuilder, HashTable, hash_table::Entry};
+use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
 use super::index::{IndexTable, Prepared};
 use crate::{CacheObject, Scope};
+
+/// A row with room for so few objects keeps it, whatever it holds.
+const KEPT_ROOM: usize = 1024;
 
 /// The namespace under which an object is filed; cluster-scoped objects are filed under the empty one.
 pub(crate) fn namespace_of<K: CacheObject>(object: &K) -> &str {
@@ -30,10 +35,12 @@ pub(crate) struct State<K> {
     pub(crate) generation: u64,
 }
 
-/// The objects of one namespace, hashed by their names.
+/// The objects of one namespace.
 struct Partition<K> {
     namespace: Arc<str>,
-    objects: HashTable<Arc<K>>,
+    objects: Vec<Arc<K>>,
+    /// Where each object stands, hashed by its name.
+    places: HashTable<u32>,
 }
 
 /// One change of one object with the index values it brings, ready to be made to both generations.
@@ -61,7 +68,7 @@ impl<K> Clone for State<K> {
 
 impl<K> Clone for Partition<K> {
     fn clone(&self) -> Self {
-        Self { namespace: self.namespace.clone(), objects: self.objects.clone() }
+        Self { namespace: self.namespace.clone(), objects: self.objects.clone(), places: self.places.clone() }
     }
 }
 
@@ -86,7 +93,9 @@ impl<K: CacheObject> State<K> {
 
     /// The object of this namespace and name.
     pub(crate) fn get(&self, namespace: &str, name: &str) -> Option<&Arc<K>> {
-        self.partition(namespace)?.objects.find(self.hasher.hash_one(name), |object| object.name() == name)
+        let partition = self.partition(namespace)?;
+        let place = partition.place(self.hasher.hash_one(name), name)?;
+        partition.objects.get(place)
     }
 
     /// Every object, in no particular order.
@@ -110,6 +119,12 @@ impl<K: CacheObject> State<K> {
     /// The namespaces that hold an object.
     pub(crate) fn namespaces(&self) -> impl Iterator<Item = &Arc<str>> {
         self.partitions.iter().map(|partition| &partition.namespace)
+    }
+
+    /// For how many objects there is room.
+    #[cfg(test)]
+    pub(crate) fn room(&self) -> usize {
+        self.partitions.iter().map(|partition| partition.objects.capacity()).sum()
     }
 
     fn partition(&self, namespace: &str) -> Option<&Partition<K>> {
@@ -137,20 +152,9 @@ impl<K: CacheObject> State<K> {
                 |partition| &*partition.namespace == namespace,
                 |partition| hasher.hash_one(&*partition.namespace),
             )
-            .or_insert_with(|| Partition { namespace: namespace.into(), objects: HashTable::new() })
+            .or_insert_with(|| Partition::new(namespace))
             .into_mut();
-        let found = partition.objects.entry(
-            hasher.hash_one(object.name()),
-            |other| other.name() == object.name(),
-            |other| hasher.hash_one(other.name()),
-        );
-        match found {
-            Entry::Occupied(mut entry) => *entry.get_mut() = object,
-            Entry::Vacant(entry) => {
-                entry.insert(object);
-                *len += 1;
-            }
-        }
+        *len += usize::from(partition.insert(object, hasher));
     }
 
     fn remove(&mut self, object: &K) {
@@ -161,14 +165,8 @@ impl<K: CacheObject> State<K> {
         else {
             return;
         };
-        let objects = &mut partition.get_mut().objects;
-        if let Ok(entry) =
-            objects.find_entry(hasher.hash_one(object.name()), |other| other.name() == object.name())
-        {
-            entry.remove();
-            *len -= 1;
-        }
-        if objects.is_empty() {
+        *len -= usize::from(partition.get_mut().remove(object.name(), hasher));
+        if partition.get().objects.is_empty() {
             partition.remove();
         }
     }
@@ -189,5 +187,54 @@ impl<K: CacheObject> State<K> {
             .and_then(|index| super::index::typed::<K, V>(index.as_ref()))
             .map(|index| index.get(value))
             .unwrap_or_default()
+    }
+}
+
+impl<K: CacheObject> Partition<K> {
+    fn new(namespace: &str) -> Self {
+        Self { namespace: namespace.into(), objects: Vec::new(), places: HashTable::new() }
+    }
+
+    /// Where the object of this name stands.
+    fn place(&self, hash: u64, name: &str) -> Option<usize> {
+        self.places
+            .find(hash, |place| self.objects[*place as usize].name() == name)
+            .map(|place| *place as usize)
+    }
+
+    /// Puts an object in, and says whether its name is new.
+    fn insert(&mut self, object: Arc<K>, hasher: &DefaultHashBuilder) -> bool {
+        let hash = hasher.hash_one(object.name());
+        if let Some(place) = self.place(hash, object.name()) {
+            self.objects[place] = object;
+            return false;
+        }
+        let Self { objects, places, .. } = self;
+        let place = u32::try_from(objects.len()).expect("no namespace has four thousand million objects");
+        objects.push(object);
+        places.insert_unique(hash, place, |place| hasher.hash_one(objects[*place as usize].name()));
+        true
+    }
+
+    /// Takes an object out, and says whether it was there. The last one takes its place.
+    fn remove(&mut self, name: &str, hasher: &DefaultHashBuilder) -> bool {
+        let Self { objects, places, .. } = self;
+        let found = places.find_entry(hasher.hash_one(name), |place| objects[*place as usize].name() == name);
+        let Ok(entry) = found else { return false };
+        let (place, _) = entry.remove();
+        let last = objects.len() - 1;
+        objects.swap_remove(place as usize);
+        if let Some(moved) = objects.get(place as usize) {
+            let hash = hasher.hash_one(moved.name());
+            if let Some(its) = places.find_mut(hash, |other| *other as usize == last) {
+                *its = place;
+            }
+        }
+        // Room that was needed once is given back when most of it is not needed any more.
+        if objects.capacity() > KEPT_ROOM && objects.len() < objects.capacity() / 4 {
+            objects.shrink_to(objects.len() * 2);
+            places.shrink_to(objects.len() * 2, |place| hasher.hash_one(objects[*place as usize].name()));
+        }
+        true
     }
 }

@@ -1,4 +1,10 @@
 //! The one writer of a store.
+//!
+//! The writer never waits for a reader. It keeps one generation that is not published, equal to the
+//! published one, changes that, and swaps the two; then it repeats the changes on the other. While a
+//! reader is still busy with the other one, the changes that it lacks are noted, and the writer goes
+//! on with a further generation, which it has to copy once. Who reads for very long is left alone
+//! with what he reads: his generation is given up.
 
 use std::{hash::Hash, sync::Arc};
 
@@ -9,18 +15,37 @@ use super::{
 };
 use crate::{CacheObject, ObjectKey, Scope};
 
-/// Beyond this many changes it is cheaper to copy the published tables than to repeat the changes.
+/// Beyond this many changes it is cheaper to copy the published tables than to repeat the changes,
+/// and the old states that the noted changes keep alive become many.
 const REPEATED_CHANGES: usize = 4096;
 
-/// How often the writer looks whether the readers have left the older generation before it gives
-/// that one up and copies the newer. A reader that only gets an object is gone after one look.
-const LOOKS: usize = 32;
+/// How many generations wait beside the published one at most.
+const SPARES: usize = 3;
+
+/// A further generation that was not needed for so many batches is given up.
+const UNNEEDED_BATCHES: u32 = 256;
 
 /// The one writer of a store.
 pub(crate) struct Writer<K> {
     store: Store<K>,
-    /// The generation that is not published, equal to the published one.
-    spare: Option<State<K>>,
+    /// Generations that were published, or copied, and are not published now.
+    spares: Vec<Spare<K>>,
+    /// For how many batches one spare would have been enough.
+    unneeded: u32,
+}
+
+/// A generation that is not published now. A reader may still be busy with it.
+struct Spare<K> {
+    state: Arc<State<K>>,
+    /// The changes that it lacks, oldest first.
+    lacks: Vec<Arc<Changes<K>>>,
+}
+
+/// The changes of one batch, and what it ended on.
+struct Changes<K> {
+    changes: Vec<Change<K>>,
+    generation: u64,
+    versions: Vec<(Scope, String)>,
 }
 
 /// Changes that are made aside, and that readers see all at once when it is published.
@@ -29,7 +54,7 @@ pub(crate) struct Writer<K> {
 pub(crate) struct Batch<'w, K> {
     writer: &'w mut Writer<K>,
     state: State<K>,
-    /// What was changed, to repeat it on the other generation; `None` when it became too much.
+    /// What was changed, to repeat it on the other generations; `None` when it became too much.
     changes: Option<Vec<Change<K>>>,
     /// What index functions said when they panicked: the name of the index, the object, the message.
     pub(crate) index_panics: Vec<(Arc<str>, ObjectKey, String)>,
@@ -37,13 +62,41 @@ pub(crate) struct Batch<'w, K> {
 
 impl<K: CacheObject> Writer<K> {
     pub(super) fn new(store: Store<K>) -> Self {
-        Self { store, spare: None }
+        Self { store, spares: Vec::new(), unneeded: 0 }
     }
 
     /// Begins a batch of changes.
     pub(crate) fn begin(&mut self) -> Batch<'_, K> {
-        let state = self.spare.take().unwrap_or_else(|| self.store.read(State::clone));
+        self.catch_up();
+        let state = self.take_spare().unwrap_or_else(|| self.store.read(State::clone));
         Batch { writer: self, state, changes: Some(Vec::new()), index_panics: Vec::new() }
+    }
+
+    /// Brings the generations that no reader is busy with up to date, and says whether all are.
+    ///
+    /// Until they are, they keep objects alive that the cache does not hold any more.
+    pub(crate) fn catch_up(&mut self) -> bool {
+        for spare in &mut self.spares {
+            spare.catch_up();
+        }
+        self.spares.retain(|spare| {
+            spare.lacks.iter().map(|lack| lack.changes.len()).sum::<usize>() <= REPEATED_CHANGES
+        });
+        self.spares.iter().all(|spare| spare.lacks.is_empty())
+    }
+
+    /// A generation that is equal to the published one, and that nobody reads.
+    fn take_spare(&mut self) -> Option<State<K>> {
+        let ready = self.spares.iter().filter(|spare| spare.lacks.is_empty()).count();
+        self.unneeded = if ready > 1 { self.unneeded + 1 } else { 0 };
+        let place = self.spares.iter().position(|spare| spare.lacks.is_empty())?;
+        let spare = self.spares.swap_remove(place);
+        if self.unneeded > UNNEEDED_BATCHES {
+            self.unneeded = 0;
+            self.spares.clear();
+        }
+        // Only readers of the time when it was published could hold it, and they have left it.
+        Arc::try_unwrap(spare.state).ok()
     }
 
     /// Adds an index over what the store holds and will hold.
@@ -129,29 +182,211 @@ impl<K: CacheObject> Batch<'_, K> {
         }
     }
 
+    /// Forgets the version that a scope has reached, so that it can go back.
+    pub(crate) fn forget_version(&mut self, scope: &Scope) {
+        self.state.versions.retain(|(listed, _)| listed != scope);
+    }
+
     /// Shows the changes to the readers, all at once.
     pub(crate) fn publish(mut self) {
         self.state.generation += 1;
-        let (generation, versions) = (self.state.generation, self.state.versions.clone());
+        let changes = self.changes.map(|changes| {
+            let (generation, versions) = (self.state.generation, self.state.versions.clone());
+            Arc::new(Changes { changes, generation, versions })
+        });
         let older = self.writer.store.published.swap(Arc::new(self.state));
-        let Some(changes) = self.changes else { return };
-        if let Some(mut spare) = unshare(older) {
-            changes.iter().for_each(|change| spare.apply(change));
-            spare.generation = generation;
-            spare.versions = versions;
-            self.writer.spare = Some(spare);
+        let Some(changes) = changes else {
+            self.writer.spares.clear();
+            return;
+        };
+        let spares = &mut self.writer.spares;
+        spares.push(Spare { state: older, lacks: Vec::new() });
+        spares.iter_mut().for_each(|spare| spare.lacks.push(changes.clone()));
+        drop(changes);
+        if spares.len() > SPARES {
+            spares.remove(0);
+        }
+        self.writer.catch_up();
+    }
+}
+
+impl<K: CacheObject> Spare<K> {
+    /// Makes the changes that are lacking, unless a reader is still busy with the generation.
+    fn catch_up(&mut self) {
+        let Some(state) = Arc::get_mut(&mut self.state) else { return };
+        for lack in self.lacks.drain(..) {
+            lack.changes.iter().for_each(|change| state.apply(change));
+            state.generation = lack.generation;
+            state.versions.clone_from(&lack.versions);
         }
     }
 }
 
-/// Takes back a generation once its last reader has left it. A reader that stays keeps it.
-fn unshare<K>(mut generation: Arc<State<K>>) -> Option<State<K>> {
-    for _ in 0..LOOKS {
-        match Arc::try_unwrap(generation) {
-            Ok(state) => return Some(state),
-            Err(shared) => generation = shared,
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::store::Snapshot;
+
+    struct Numbered(String, u64);
+
+    impl CacheObject for Numbered {
+        fn name(&self) -> &str {
+            &self.0
         }
-        std::thread::yield_now();
+
+        fn namespace(&self) -> Option<&str> {
+            Some(if self.1.is_multiple_of(2) { "even" } else { "odd" })
+        }
+
+        fn uid(&self) -> &str {
+            ""
+        }
+
+        fn resource_version(&self) -> &str {
+            ""
+        }
+
+        fn label(&self, _: &str) -> Option<&str> {
+            None
+        }
     }
-    None
+
+    /// A store, and what it must hold, changed together.
+    struct Pair {
+        store: Store<Numbered>,
+        writer: Writer<Numbered>,
+        expected: BTreeMap<u64, u64>,
+        last: u64,
+    }
+
+    impl Pair {
+        fn new() -> Self {
+            let (store, writer) = Store::new();
+            Self { store, writer, expected: BTreeMap::new(), last: 0 }
+        }
+
+        /// Changes a few objects in one batch.
+        fn change(&mut self, changes: u64) {
+            let mut batch = self.writer.begin();
+            for _ in 0..changes {
+                self.last += 1;
+                let number = self.last * 7919 % 61;
+                let namespace = if number.is_multiple_of(2) { "even" } else { "odd" };
+                let old = batch.state().get(namespace, &format!("n{number}")).cloned();
+                if let (Some(old), true) = (&old, self.last.is_multiple_of(3)) {
+                    batch.remove(old);
+                    self.expected.remove(&number);
+                } else {
+                    // The version is hidden in the number: only its parity and its name count.
+                    let object = Arc::new(Numbered(format!("n{number}"), number + 1000 * self.last));
+                    batch.put(old.as_ref(), &object);
+                    self.expected.insert(number, object.1);
+                }
+            }
+            batch.publish();
+        }
+
+        fn assert_equal(&self) {
+            assert_eq!(contents(&self.store.snapshot()), self.expected);
+            assert_eq!(self.store.len(), self.expected.len());
+        }
+    }
+
+    fn contents(snapshot: &Snapshot<Numbered>) -> BTreeMap<u64, u64> {
+        snapshot.iter().map(|object| (object.1 % 1000, object.1)).collect()
+    }
+
+    #[test]
+    fn the_generations_stay_equal_through_many_batches() {
+        let mut pair = Pair::new();
+        for changes in 0..200 {
+            pair.change(changes % 9);
+            pair.assert_equal();
+        }
+        assert_eq!(pair.writer.spares.len(), 1, "two generations are enough where nobody reads for long");
+    }
+
+    #[test]
+    fn readers_that_take_turns_neither_stop_the_writer_nor_see_a_change() {
+        let mut pair = Pair::new();
+        let mut reading: Vec<(Snapshot<Numbered>, BTreeMap<u64, u64>)> = Vec::new();
+        for round in 0..1000 {
+            if round % 3 == 0 {
+                reading.push((pair.store.snapshot(), pair.expected.clone()));
+            }
+            if reading.len() > round % 4 {
+                let (snapshot, then) = reading.remove(0);
+                assert_eq!(contents(&snapshot), then, "what it reads has stayed as it was");
+            }
+            pair.change(round as u64 % 5);
+            pair.assert_equal();
+            assert!(pair.writer.spares.len() <= SPARES);
+        }
+    }
+
+    #[test]
+    fn a_reader_that_stays_is_left_alone_with_what_it_reads() {
+        let mut pair = Pair::new();
+        pair.change(50);
+        let (snapshot, then) = (pair.store.snapshot(), pair.expected.clone());
+        for _ in 0..(REPEATED_CHANGES / 50 + 2) {
+            pair.change(50);
+        }
+        assert!(pair.writer.catch_up(), "its generation was given up");
+        pair.assert_equal();
+        assert_eq!(contents(&snapshot), then);
+        assert_eq!(Arc::strong_count(&snapshot.state), 1);
+    }
+
+    #[test]
+    fn a_further_generation_is_given_up_when_it_is_not_needed_any_more() {
+        let mut pair = Pair::new();
+        for _ in 0..4 {
+            let snapshot = pair.store.snapshot();
+            pair.change(3);
+            pair.change(3);
+            drop(snapshot);
+        }
+        pair.change(1);
+        assert!(pair.writer.spares.len() > 1);
+        for _ in 0..=UNNEEDED_BATCHES + 1 {
+            pair.change(1);
+        }
+        assert_eq!(pair.writer.spares.len(), 1);
+        pair.assert_equal();
+    }
+
+    #[test]
+    fn a_batch_that_is_dropped_has_changed_nothing() {
+        let mut pair = Pair::new();
+        pair.change(20);
+        pair.change(20);
+        let mut batch = pair.writer.begin();
+        batch.put(None, &Arc::new(Numbered("stray".to_owned(), 1)));
+        drop(batch);
+        pair.assert_equal();
+        pair.change(20);
+        pair.assert_equal();
+    }
+
+    #[test]
+    fn room_that_was_needed_once_is_given_back() {
+        let mut pair = Pair::new();
+        let objects: Vec<_> = (0..10_000).map(|n| Arc::new(Numbered(format!("n{n}"), n))).collect();
+        let mut batch = pair.writer.begin();
+        objects.iter().for_each(|object| batch.put(None, object));
+        batch.publish();
+        for gone in objects[100..].chunks(500) {
+            let mut batch = pair.writer.begin();
+            gone.iter().for_each(|object| batch.remove(object));
+            batch.publish();
+        }
+        assert_eq!(pair.store.len(), 100);
+        for object in &objects[..100] {
+            assert!(pair.store.find(object.namespace(), object.name()).is_some());
+        }
+        assert!(pair.store.read(State::room) < 5_000);
+    }
 }

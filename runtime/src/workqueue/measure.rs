@@ -1,6 +1,8 @@
 //! One queue's metrics: handles that are looked up once, when the queue is built.
 
-use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
+use std::cell::Cell;
+
+use metrics::{Counter, Gauge, Histogram, IntoF64, counter, gauge, histogram};
 use tokio::time::Duration;
 
 use crate::metrics as names;
@@ -18,10 +20,12 @@ pub(super) struct Measure {
 }
 
 impl Measure {
-    pub fn new(queue: &str) -> Self {
+    /// The queue's handles, or `None` where no recorder listens: then even the clock need not be read.
+    pub fn new(queue: &str) -> Option<Self> {
         let labels = [("queue", queue.to_owned())];
-        Self {
-            depth: gauge!(names::WORKQUEUE_DEPTH, &labels),
+        let depth = gauge!(names::WORKQUEUE_DEPTH, &labels);
+        is_heard(&depth).then(|| Self {
+            depth,
             adds: counter!(names::WORKQUEUE_ADDS, &labels),
             waited: histogram!(names::WORKQUEUE_QUEUE_DURATION, &labels),
             worked: histogram!(names::WORKQUEUE_WORK_DURATION, &labels),
@@ -29,7 +33,7 @@ impl Measure {
             longest: gauge!(names::WORKQUEUE_LONGEST_RUNNING, &labels),
             retries: counter!(names::WORKQUEUE_RETRIES, &labels),
             panics: counter!(names::WORKQUEUE_PANICS, &labels),
-        }
+        })
     }
 
     /// Keys began to wait.
@@ -63,4 +67,18 @@ impl Measure {
         self.unfinished.set(sum.as_secs_f64());
         self.longest.set(longest.as_secs_f64());
     }
+}
+
+/// Whether somebody stands behind a handle. Only then does it ask for the number that it is given.
+fn is_heard(gauge: &Gauge) -> bool {
+    struct Zero<'a>(&'a Cell<bool>);
+    impl IntoF64 for Zero<'_> {
+        fn into_f64(self) -> f64 {
+            self.0.set(true);
+            0.0
+        }
+    }
+    let asked = Cell::new(false);
+    gauge.increment(Zero(&asked));
+    asked.get()
 }

@@ -143,7 +143,8 @@ impl<T: Key> Builder<T> {
         self
     }
 
-    /// Measures nothing, which makes the queue faster still: it then reads the clock for delays only.
+    /// Measures nothing, even where a metrics recorder is installed. The queue then reads the clock for
+    /// delays only.
     pub fn without_metrics(mut self) -> Self {
         self.measured = false;
         self
@@ -151,7 +152,7 @@ impl<T: Key> Builder<T> {
 
     /// The queue.
     pub fn build(self) -> WorkQueue<T> {
-        let measure = self.measured.then(|| Measure::new(&self.name));
+        let measure = self.measured.then(|| Measure::new(&self.name)).flatten();
         WorkQueue {
             inner: Arc::new(Inner {
                 name: self.name,
@@ -168,7 +169,7 @@ impl<T: Key> Builder<T> {
 }
 
 impl<T: Key> WorkQueue<T> {
-    /// A queue with [`DefaultRateLimiter`], measured under this name.
+    /// A queue with [`DefaultRateLimiter`], measured under this name if a metrics recorder is installed.
     pub fn new(name: &str) -> Self {
         Self::builder(name).build()
     }

@@ -502,6 +502,22 @@ async fn a_cancelled_wait_passes_its_wake_up_on() {
     queue.add(1);
     drop(first);
     second.await.unwrap().done();
+    assert_eq!(queue.inner.locked.lock().sleepers, 0);
+}
+
+#[tokio::test]
+async fn a_rerun_wakes_a_worker_that_sleeps() {
+    let queue = queue();
+    queue.add(1);
+    let item = take(&queue).unwrap();
+    queue.add(1);
+    let sleeping = tokio::spawn({
+        let queue = queue.clone();
+        async move { queue.next().await.unwrap().done() }
+    });
+    tokio::task::yield_now().await;
+    item.done();
+    timeout(Duration::from_secs(10), sleeping).await.unwrap().unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -650,6 +666,12 @@ async fn everything_a_queue_does_is_measured() {
     queue.shutdown_now();
     running.done();
     assert_eq!(depth(), 0.0, "what is handed back does not wait");
+}
+
+#[test]
+fn a_queue_is_measured_only_where_a_recorder_listens() {
+    assert!(queue().inner.measure.is_none());
+    assert!(TestRecorder::default().observe(queue).inner.measure.is_some());
 }
 
 fn panics() -> Result<Action, String> {

@@ -1,7 +1,7 @@
 //! The delta queue.
 
 use futures::FutureExt;
-use genclient_runtime::{Delta, QueueClosed, delta_queue};
+use genclient_runtime::{Delta, SinkClosed, delta_queue};
 
 use crate::support::*;
 
@@ -19,7 +19,7 @@ async fn no_delta_overtakes_another() {
         for version in 1..=1000 {
             sender.send_all([Delta::Upsert(item(["a", "b", "c"][version % 3], 1, version as u64))]).await?;
         }
-        Ok::<_, QueueClosed>(())
+        Ok::<_, SinkClosed>(())
     });
     let mut seen = Vec::new();
     while receiver.receive(&mut seen, 7).await > 0 {}
@@ -60,7 +60,7 @@ async fn closing_unblocks_a_waiting_sender() {
     quiet().await;
     assert!(!sending.is_finished());
     drop(receiver);
-    assert_eq!(sending.await.expect("no panic"), Err(QueueClosed));
+    assert_eq!(sending.await.expect("no panic"), Err(SinkClosed));
 }
 
 #[tokio::test]

@@ -162,6 +162,25 @@ async fn a_relist_never_goes_back_in_time() {
 }
 
 #[tokio::test]
+async fn a_server_that_was_set_back_is_believed_once_it_is_said_so() {
+    let (informer, feed) = running();
+    let recorder = Recorder::default();
+    informer.add_event_handler(recorder.handler());
+    feed.send([list(100, vec![item("a", 1, 90), item("after-the-backup", 1, 95)])]).await;
+    reached(&informer, 100).await;
+    quiet().await;
+    feed.send([Delta::Reset { scope: Scope::All }, list(50, vec![item("a", 1, 40)])]).await;
+    eventually("the version has gone back", || informer.resource_version().as_deref() == Some("50")).await;
+    quiet().await;
+    let mut told = recorder.texts()[2..].to_vec();
+    told.sort();
+    assert_eq!(told, ["-after-the-backup95 Unknown", "~a90>a40 Relist"]);
+    feed.send([list(45, vec![item("a", 1, 39)]), bookmark(51)]).await;
+    reached(&informer, 51).await;
+    assert_eq!(informer.store().get(&key("a")).expect("a is there").version, "40", "it was said once");
+}
+
+#[tokio::test]
 async fn an_older_state_or_deletion_from_the_watch_is_dropped() {
     let (informer, feed) = running();
     feed.send([list(10, vec![item("a", 2, 10)])]).await;

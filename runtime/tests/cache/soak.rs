@@ -56,10 +56,10 @@ async fn nothing_is_lost_and_memory_is_bounded_in_a_long_life() {
                 move |event: &Event<Item>| {
                     hear(&seen, event);
                     calls += 1;
-                    if number % 10 == 1 && calls % 64 == 0 {
+                    if number % 10 == 1 && calls.is_multiple_of(64) {
                         thread::sleep(Duration::from_micros(200));
                     }
-                    if number % 10 == 2 && calls % 1000 == 0 {
+                    if number % 10 == 2 && calls.is_multiple_of(1000) {
                         panics.fetch_add(1, Ordering::Relaxed);
                         std::panic::resume_unwind(Box::new("on purpose"));
                     }

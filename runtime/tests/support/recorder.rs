@@ -1,6 +1,6 @@
 //! A sink that remembers, for tests of the reflector alone.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use genclient_runtime::{CacheObject, Delta, DeltaSink, InvalidObject, ObjectKey, SinkClosed};
 use tokio::sync::mpsc;
@@ -8,8 +8,14 @@ use tokio::sync::mpsc;
 /// A sink and the view of what it was sent.
 pub fn recorder<K: CacheObject>() -> (Recorder<K>, View<K>) {
     let (sender, receiver) = mpsc::channel(1);
-    let view =
-        View { receiver, objects: BTreeMap::new(), invalid: vec![], version: String::new(), replaced: 0 };
+    let view = View {
+        receiver,
+        objects: BTreeMap::new(),
+        invalid: vec![],
+        version: String::new(),
+        replaced: 0,
+        reset: 0,
+    };
     (Recorder(sender), view)
 }
 
@@ -31,12 +37,16 @@ pub struct View<K> {
     pub version: String,
     /// How many whole states there were.
     pub replaced: usize,
+    /// How often the server's history was set back.
+    pub reset: usize,
 }
 
 impl<K: CacheObject> View<K> {
     /// Waits for a batch and applies it.
     pub async fn next(&mut self) {
-        let batch = self.receiver.recv().await.expect("the reflector is at work");
+        // On a paused clock this is over at once; it turns a batch that never comes into a failure.
+        let batch = tokio::time::timeout(Duration::from_secs(1200), self.receiver.recv()).await;
+        let batch = batch.expect("a batch comes").expect("the reflector is at work");
         for delta in batch {
             self.apply(delta);
         }
@@ -78,7 +88,13 @@ impl<K: CacheObject> View<K> {
                 self.version = object.resource_version.clone();
                 self.invalid.push(object);
             }
+            Delta::DeleteInvalid(object) => {
+                self.version = object.resource_version.clone();
+                self.objects.remove(&object.key.name);
+                self.invalid.retain(|invalid| invalid.key != object.key);
+            }
             Delta::Bookmark { resource_version, .. } => self.version = resource_version,
+            Delta::Reset { .. } => self.reset += 1,
             Delta::Resync => panic!("a reflector does not resync"),
         }
     }

@@ -24,7 +24,7 @@ pub(crate) fn manifests(
     model: &Model,
     command: &str,
 ) -> Result<Vec<GeneratedFile>, Failure> {
-    let kinds = stored_versions(model);
+    let kinds = kinds_with_crd(model);
     if kinds.is_empty() {
         return Ok(Vec::new());
     }
@@ -52,8 +52,9 @@ pub(crate) fn manifests(
         }
     }
     let printed = run(&package, &metadata.target_directory)?;
-    let manifests: BTreeMap<String, String> = serde_json::from_str(&printed)
-        .map_err(|error| Failure::message(format!("the program that prints the CRDs printed something else: {error}")))?;
+    let manifests: BTreeMap<String, String> = serde_json::from_str(&printed).map_err(|error| {
+        Failure::message(format!("the program that prints the CRDs printed something else: {error}"))
+    })?;
     Ok(manifests
         .into_iter()
         .map(|(name, text)| GeneratedFile {
@@ -69,42 +70,37 @@ fn file_stem(name: &str) -> &str {
     name.get(..250).unwrap_or(name)
 }
 
-/// One version of a kind.
-struct KindVersion<'m> {
-    name: &'m str,
-    path: String,
-    stored: bool,
+/// The versions of a kind that make one CRD.
+struct Kind {
+    /// The paths of the types.
+    types: Vec<String>,
+    /// The version that is stored.
+    stored: String,
 }
 
-/// Each kind with a CRD: the paths of its versions, and the one that is stored.
-fn stored_versions(model: &Model) -> Vec<(Vec<String>, String)> {
-    let mut kinds: BTreeMap<(&str, &str), Vec<KindVersion<'_>>> = BTreeMap::new();
-    for (group, version, resource) in model.resources() {
-        if resource.crd && !group.name.is_empty() {
-            kinds.entry((&group.name, &resource.kind)).or_default().push(KindVersion {
-                name: &version.name,
-                path: resource.type_path.0.join("::"),
-                stored: resource.storage == Some(true),
-            });
+/// Each kind that has a CRD.
+fn kinds_with_crd(model: &Model) -> Vec<Kind> {
+    let mut kinds: BTreeMap<(&str, &str), Kind> = BTreeMap::new();
+    for (group, version, resource) in model.resources().filter(|(.., resource)| resource.crd) {
+        let kind = kinds
+            .entry((&group.name, &resource.kind))
+            // The checks have made sure that one version is marked, or that there is only one.
+            .or_insert_with(|| Kind { types: Vec::new(), stored: version.name.clone() });
+        kind.types.push(resource.type_path.0.join("::"));
+        if resource.storage == Some(true) {
+            kind.stored.clone_from(&version.name);
         }
     }
-    kinds
-        .into_values()
-        .filter_map(|versions| {
-            // The checks have made sure that one is marked, or that there is only one.
-            let stored = versions.iter().find(|version| version.stored).or_else(|| versions.first())?.name.to_owned();
-            Some((versions.into_iter().map(|version| version.path).collect(), stored))
-        })
-        .collect()
+    kinds.into_values().collect()
 }
 
-fn program(kinds: &[(Vec<String>, String)]) -> String {
+fn program(kinds: &[Kind]) -> String {
     let mut text = String::from(
         "use genclient_runtime::{CustomResourceExt, crd};\n\nfn main() -> Result<(), Box<dyn std::error::Error>> {\n    crd::print_manifests(vec![\n",
     );
-    for (paths, stored) in kinds {
+    for Kind { types, stored } in kinds {
         let versions: Vec<_> =
-            paths.iter().map(|path| format!("<{path} as CustomResourceExt>::crd()")).collect();
+            types.iter().map(|path| format!("<{path} as CustomResourceExt>::crd()")).collect();
         // Writing to a string cannot fail.
         let _ = writeln!(text, "        crd::merge_versions(vec![{}], {stored:?})?,", versions.join(", "));
     }
@@ -137,10 +133,11 @@ fn manifest(metadata: &Metadata, base: &Path, client: &ClientConfig) -> Result<S
             })?;
         dependencies.insert(name, path_dependency(&folder));
     }
-    let runtime = metadata.packages.iter().find(|package| package.name == "genclient-runtime").ok_or_else(|| {
-        Failure::message("the source crates do not depend on `genclient-runtime`")
-            .help("add it to their dependencies: the derives refer to it")
-    })?;
+    let runtime =
+        metadata.packages.iter().find(|package| package.name == "genclient-runtime").ok_or_else(|| {
+            Failure::message("the source crates do not depend on `genclient-runtime`")
+                .help("add it to their dependencies: the derives refer to it")
+        })?;
     let dependency = match (&runtime.source, runtime.manifest_path.parent()) {
         (None, Some(folder)) => path_dependency(folder),
         _ => toml::Value::String(format!("={}", runtime.version)),
@@ -176,7 +173,9 @@ fn run(package: &Path, target_directory: &Path) -> Result<String, Failure> {
         .map_err(|error| Failure::message(format!("cannot run cargo: {error}")))?;
     if !output.status.success() {
         return Err(Failure::message("the source crates do not compile, so their CRDs cannot be written")
-            .help("the compiler's errors are above; `genclient generate` without `--crds` needs no compilation"));
+            .help(
+                "the compiler's errors are above; `genclient generate` without `--crds` needs no compilation",
+            ));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

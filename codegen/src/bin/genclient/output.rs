@@ -45,8 +45,10 @@ impl Plan {
             match read(&path)? {
                 Some(old) if old == file.text => self.unchanged += 1,
                 Some(old) if !is_generated(&old) => {
-                    return Err(Failure::message(format!("`{shown}` is in the way: it was not written by genclient"))
-                        .help("move it elsewhere, or remove it"));
+                    return Err(Failure::message(format!(
+                        "`{shown}` is in the way: it was not written by genclient"
+                    ))
+                    .help("move it elsewhere, or remove it"));
                 }
                 old => self.changes.push(Change { path, shown, old, new: Some(file.text.clone()) }),
             }
@@ -55,7 +57,8 @@ impl Plan {
             let mut found = Vec::new();
             walk(&output.join(subfolder), &mut found)?;
             for path in found {
-                let relative = path.strip_prefix(output).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+                let relative =
+                    path.strip_prefix(output).unwrap_or(&path).to_string_lossy().replace('\\', "/");
                 if files.iter().any(|file| file.path == relative) {
                     continue;
                 }

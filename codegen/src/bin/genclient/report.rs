@@ -72,7 +72,15 @@ impl Failure {
             match problem {
                 Problem::Message { text, help } => {
                     count += 1;
-                    eprintln!("{}\n", renderer.render(&[with_help(Level::ERROR.primary_title(text.as_str()).elements(None::<Snippet<'_, annotate_snippets::Annotation<'_>>>), help.as_deref())]));
+                    eprintln!(
+                        "{}\n",
+                        renderer.render(&[with_help(
+                            Level::ERROR
+                                .primary_title(text.as_str())
+                                .elements(None::<Snippet<'_, annotate_snippets::Annotation<'_>>>),
+                            help.as_deref()
+                        )])
+                    );
                 }
                 Problem::Config { path, text, message, range } => {
                     count += 1;
@@ -97,14 +105,17 @@ impl Failure {
 
 /// One error with every place that belongs to it, the file of the first place first.
 fn draw<'a>(sources: &'a Sources, error: &'a Error) -> Group<'a> {
-    let mut group = Level::ERROR.primary_title(error.message.as_str()).elements(None::<Snippet<'_, annotate_snippets::Annotation<'_>>>);
+    let mut group = Level::ERROR
+        .primary_title(error.message.as_str())
+        .elements(None::<Snippet<'_, annotate_snippets::Annotation<'_>>>);
     let mut places: Vec<(&Location, AnnotationKind, Option<&str>)> = Vec::new();
     places.extend(error.at.as_ref().map(|at| (at, AnnotationKind::Primary, None)));
     for (at, label) in &error.related {
         places.extend(at.as_ref().map(|at| (at, AnnotationKind::Context, Some(label.as_str()))));
     }
     while let Some((Location { file, .. }, ..)) = places.first() {
-        let (here, elsewhere): (Vec<_>, Vec<_>) = places.iter().copied().partition(|(at, ..)| at.file == *file);
+        let (here, elsewhere): (Vec<_>, Vec<_>) =
+            places.iter().copied().partition(|(at, ..)| at.file == *file);
         let source = &sources.files[*file];
         let annotations = here.into_iter().map(|(at, kind, label)| {
             // A range must not leave the text, whatever a parser says.
@@ -115,7 +126,9 @@ fn draw<'a>(sources: &'a Sources, error: &'a Error) -> Group<'a> {
                 None => annotation,
             }
         });
-        group = group.element(Snippet::source(source.text.as_str()).path(source.path.as_str()).annotations(annotations));
+        group = group.element(
+            Snippet::source(source.text.as_str()).path(source.path.as_str()).annotations(annotations),
+        );
         places = elsewhere;
     }
     with_help(group, error.help.as_deref())

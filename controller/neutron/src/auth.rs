@@ -1,0 +1,196 @@
+//! Tokens and endpoints: who we are, and where the network service is.
+
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+
+use crate::{Cloud, ConfigError, Error, ErrorKind, http::Http};
+
+/// What a request needs: the service's URL, and the token if there is one.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Session {
+    /// The URL up to and with the version.
+    pub url: String,
+    pub token: Option<String>,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The token is as good as the password.
+        f.debug_struct("Session").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+/// Gives out sessions, and renews them when a token is refused.
+#[derive(Debug)]
+pub(crate) struct Auth {
+    pub http: Http,
+    method: AuthMethod,
+    /// Renewed by one task at a time; the others wait for its outcome.
+    session: Mutex<Option<Session>>,
+}
+
+#[derive(Debug)]
+enum AuthMethod {
+    /// The session never changes.
+    Fixed(Session),
+    Keystone(Box<Keystone>),
+}
+
+struct Keystone {
+    tokens_url: String,
+    request: Value,
+    url: Option<String>,
+    region: Option<String>,
+    interface: String,
+}
+
+impl std::fmt::Debug for Keystone {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The request holds the password.
+        f.debug_struct("Keystone").field("tokens_url", &self.tokens_url).finish_non_exhaustive()
+    }
+}
+
+impl Auth {
+    pub fn new(http: Http, cloud: &Cloud) -> Result<Self, ConfigError> {
+        let url = cloud.network_endpoint_override.as_ref().or_else(|| cloud.auth("endpoint"));
+        let url = url.map(|url| versioned(url));
+        let guessed = match () {
+            () if cloud.auth("token").is_some() => "token",
+            () if cloud.auth("application_credential_id").is_some() => "v3applicationcredential",
+            () if cloud.auth("auth_url").is_some() => "password",
+            () => "none",
+        };
+        let request = match cloud.auth_type.as_deref().unwrap_or(guessed) {
+            "none" | "noauth" | "token" | "v3token" | "admin_token" => {
+                let url = url.ok_or_else(|| {
+                    let advice = "give its URL, or OS_AUTH_URL, or OS_CLOUD and a clouds.yaml";
+                    ConfigError(format!("no network service is named: {advice}"))
+                })?;
+                let method = AuthMethod::Fixed(Session { url, token: cloud.auth("token").cloned() });
+                return Ok(Self { http, method, session: Mutex::default() });
+            }
+            "v3applicationcredential" => application_credential(cloud)?,
+            "password" | "v3password" => password(cloud)?,
+            other => {
+                let known = "none, token, password or v3applicationcredential";
+                return Err(ConfigError(format!(
+                    "authentication by `{other}` is not known: it must be {known}"
+                )));
+            }
+        };
+        let auth_url = needed(cloud, "auth_url")?.trim_end_matches('/');
+        let keystone = Keystone {
+            tokens_url: format!("{}/v3/auth/tokens", auth_url.strip_suffix("/v3").unwrap_or(auth_url)),
+            request,
+            url,
+            region: cloud.region_name.clone(),
+            interface: cloud.interface.clone().unwrap_or_else(|| "public".to_owned()),
+        };
+        Ok(Self { http, method: AuthMethod::Keystone(Box::new(keystone)), session: Mutex::default() })
+    }
+
+    /// The session to use, fetched if there is none yet.
+    pub async fn session(&self) -> Result<Session, Error> {
+        let keystone = match &self.method {
+            AuthMethod::Fixed(session) => return Ok(session.clone()),
+            AuthMethod::Keystone(keystone) => keystone,
+        };
+        let mut current = self.session.lock().await;
+        if let Some(session) = &*current {
+            return Ok(session.clone());
+        }
+        Ok(current.insert(keystone.log_in(&self.http).await?).clone())
+    }
+
+    /// Another session than the one whose token was refused, or `None` if there can be no other.
+    pub async fn renewed(&self, refused: &Session) -> Result<Option<Session>, Error> {
+        if let AuthMethod::Fixed(_) = self.method {
+            return Ok(None);
+        }
+        // Many requests can be refused at once: the first one drops the session, the others find a new one.
+        self.session.lock().await.take_if(|current| current == refused);
+        self.session().await.map(Some)
+    }
+}
+
+impl Keystone {
+    async fn log_in(&self, http: &Http) -> Result<Session, Error> {
+        let answer = http.send(Method::POST, &self.tokens_url, None, Some(&self.request)).await?;
+        let request_id = answer.request_id();
+        let fail = |kind, message: String| Err(Error { kind, message, request_id: request_id.clone() });
+        match answer.status {
+            StatusCode::CREATED => {}
+            StatusCode::UNAUTHORIZED => {
+                return fail(ErrorKind::Unauthorized, "Keystone did not accept the credentials".into());
+            }
+            status if status.is_client_error() && status != StatusCode::TOO_MANY_REQUESTS => {
+                return fail(ErrorKind::Forbidden, format!("Keystone refused to give a token: {status}"));
+            }
+            status => return fail(ErrorKind::Unavailable, format!("Keystone answered {status}")),
+        }
+        let Some(token) = answer.headers.get("x-subject-token").and_then(|token| token.to_str().ok()) else {
+            return fail(ErrorKind::Protocol, "Keystone's answer holds no token".into());
+        };
+        let body: Value = answer.json()?;
+        let Some(url) = self.url.clone().or_else(|| self.find(&body["token"]["catalog"])) else {
+            let message =
+                format!("Keystone's catalogue names no {} endpoint of a network service", self.interface);
+            return fail(ErrorKind::Forbidden, message);
+        };
+        tracing::debug!(url, "got a token");
+        Ok(Session { url, token: Some(token.to_owned()) })
+    }
+
+    fn find(&self, catalog: &Value) -> Option<String> {
+        let services = catalog.as_array()?.iter().filter(|service| service["type"] == "network");
+        let mut endpoints = services.filter_map(|service| service["endpoints"].as_array()).flatten();
+        let endpoint = endpoints.find(|endpoint| {
+            let here = self.region.as_ref().is_none_or(|region| endpoint["region"] == **region);
+            here && endpoint["interface"] == self.interface
+        });
+        endpoint?["url"].as_str().map(versioned)
+    }
+}
+
+/// The network service's URL with its version.
+fn versioned(url: &str) -> String {
+    let url = url.trim_end_matches('/');
+    format!("{}/v2.0", url.strip_suffix("/v2.0").unwrap_or(url))
+}
+
+fn needed<'a>(cloud: &'a Cloud, name: &str) -> Result<&'a String, ConfigError> {
+    let missing = || ConfigError(format!("authentication needs `{name}` (OS_{})", name.to_uppercase()));
+    cloud.auth(name).ok_or_else(missing)
+}
+
+fn password(cloud: &Cloud) -> Result<Value, ConfigError> {
+    let (mut user, project) = (named(cloud, "user", "username")?, named(cloud, "project", "project_name")?);
+    user["password"] = json!(needed(cloud, "password")?);
+    Ok(json!({ "auth": {
+        "identity": { "methods": ["password"], "password": { "user": user } },
+        "scope": { "project": project },
+    } }))
+}
+
+fn application_credential(cloud: &Cloud) -> Result<Value, ConfigError> {
+    let id = needed(cloud, "application_credential_id")?;
+    let secret = needed(cloud, "application_credential_secret")?;
+    Ok(json!({ "auth": { "identity": {
+        "methods": ["application_credential"],
+        "application_credential": { "id": id, "secret": secret },
+    } } }))
+}
+
+/// A user or a project: by id, or by its name in a domain.
+fn named(cloud: &Cloud, what: &str, name: &str) -> Result<Value, ConfigError> {
+    if let Some(id) = cloud.auth(&format!("{what}_id")) {
+        return Ok(json!({ "id": id }));
+    }
+    let domain = match cloud.auth(&format!("{what}_domain_name")) {
+        Some(domain) => json!({ "name": domain }),
+        None => json!({ "id": cloud.auth(&format!("{what}_domain_id")).map_or("default", |id| id) }),
+    };
+    Ok(json!({ "name": needed(cloud, name)?, "domain": domain }))
+}

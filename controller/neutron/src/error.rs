@@ -1,0 +1,42 @@
+//! What can go wrong in a call.
+
+/// Why the service did not do what it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}{}", request_id.as_ref().map(|id| format!(" (request {id})")).unwrap_or_default())]
+pub struct Error {
+    /// The class of the failure.
+    pub kind: ErrorKind,
+    /// What happened, in the service's words where it gave some.
+    pub message: String,
+    /// The service's name for the request, to be looked up in its log.
+    pub request_id: Option<String>,
+}
+
+/// The classes of failures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// There was no answer, or one that says that the service is in trouble. The request may have been
+    /// carried out all the same.
+    Unavailable,
+    /// Something else uses what is to be removed.
+    InUse,
+    /// Somebody else changed it at the same time.
+    Conflict,
+    /// The quota is used up.
+    OverQuota,
+    /// The service does not accept these values.
+    Rejected,
+    /// The credentials are valid and do not suffice.
+    Forbidden,
+    /// The credentials were not accepted, not even after they were renewed.
+    Unauthorized,
+    /// The answer could not be understood.
+    Protocol,
+}
+
+impl Error {
+    /// A failure without a request id.
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), request_id: None }
+    }
+}

@@ -1,0 +1,146 @@
+//! The little HTTP that is needed: one JSON request, one answer, one deadline.
+
+use std::{fmt, io, path::Path, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, StatusCode, Uri, header};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector},
+    rt::{TokioExecutor, TokioTimer},
+};
+use rustls::{
+    ClientConfig, RootCertStore,
+    pki_types::{CertificateDer, pem::PemObject},
+};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::{Error, ErrorKind};
+
+/// No answer is larger than this.
+const MAX_BODY: usize = 16 << 20;
+/// A server whose database hangs never answers; a connection pool must not wait for it either.
+const TIMEOUT: Duration = Duration::from_secs(30);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// An HTTP client for JSON; clones share their connections.
+#[derive(Clone, Debug)]
+pub(crate) struct Http {
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    timeout: Duration,
+}
+
+/// An answer, whatever its status.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+impl Answer {
+    /// The server's name for the request.
+    pub fn request_id(&self) -> Option<String> {
+        let id = self.headers.get("x-openstack-request-id")?;
+        Some(String::from_utf8_lossy(id.as_bytes()).into_owned())
+    }
+
+    /// The body as this type.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        serde_json::from_slice(&self.body).map_err(|error| self.not_understood(&error))
+    }
+
+    /// The error of an answer that makes no sense.
+    pub fn not_understood(&self, why: &dyn fmt::Display) -> Error {
+        let message = format!("the answer ({}) could not be understood: {why}", self.status);
+        Error { kind: ErrorKind::Protocol, message, request_id: self.request_id() }
+    }
+}
+
+impl Http {
+    /// A client that trusts the system's authorities and those in `ca_file`.
+    pub fn new(ca_file: Option<&Path>) -> io::Result<Self> {
+        let mut roots = RootCertStore::empty();
+        // A system certificate that cannot be read is none; what it signed will not be trusted.
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        if let Some(file) = ca_file {
+            for certificate in CertificateDer::pem_file_iter(file).map_err(io::Error::other)? {
+                roots.add(certificate.map_err(io::Error::other)?).map_err(io::Error::other)?;
+            }
+        }
+        let tls = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(io::Error::other)?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(tls)
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(tcp);
+        let client = Client::builder(TokioExecutor::new())
+            .pool_idle_timeout(IDLE_TIMEOUT)
+            .pool_timer(TokioTimer::new())
+            .build(connector);
+        Ok(Self { client, timeout: TIMEOUT })
+    }
+
+    /// The same client with another deadline for each request.
+    pub fn with_timeout(self, timeout: Duration) -> Self {
+        Self { timeout, ..self }
+    }
+
+    /// Sends a request, and waits for the whole answer.
+    pub async fn send(
+        &self,
+        method: Method,
+        url: &str,
+        token: Option<&str>,
+        body: Option<&Value>,
+    ) -> Result<Answer, Error> {
+        let invalid = |error: &dyn fmt::Display| {
+            Error::new(ErrorKind::Rejected, format!("{method} {url} cannot be sent: {error}"))
+        };
+        let uri: Uri = url.parse().map_err(|error| invalid(&error))?;
+        let mut request =
+            Request::builder().method(&method).uri(uri).header(header::ACCEPT, "application/json");
+        if let Some(token) = token {
+            request = request.header("x-auth-token", token);
+        }
+        let body = match body {
+            Some(body) => {
+                request = request.header(header::CONTENT_TYPE, "application/json");
+                Bytes::from(body.to_string())
+            }
+            None => Bytes::new(),
+        };
+        let request = request.body(Full::new(body)).map_err(|error| invalid(&error))?;
+        let unavailable = |problem: String| {
+            Error::new(ErrorKind::Unavailable, format!("{method} {url} got no answer: {problem}"))
+        };
+        let exchange = async {
+            let answer = self.client.request(request).await.map_err(|error| unavailable(chain(&error)))?;
+            let (head, body) = answer.into_parts();
+            let body = Limited::new(body, MAX_BODY).collect().await;
+            let body = body.map_err(|error| unavailable(error.to_string()))?.to_bytes();
+            Ok(Answer { status: head.status, headers: head.headers, body })
+        };
+        timeout(self.timeout, exchange)
+            .await
+            .unwrap_or_else(|_| Err(unavailable(format!("none within {:?}", self.timeout))))
+    }
+}
+
+/// An error with its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}

@@ -1,0 +1,13 @@
+//! The sample controller: it keeps a network in a provider for each Network object.
+//!
+//! It reads as the documents tell the story: [`Controller::new`] registers the handlers,
+//! [`Controller::run`] waits for the cache and starts the workers, and each worker brings one key
+//! after the other in line with the [`provider`].
+
+pub mod cli;
+mod controller;
+pub mod provider;
+mod reconcile;
+
+pub use controller::Controller;
+pub use reconcile::{Error, FINALIZER, Options, Reconciler};

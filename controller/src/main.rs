@@ -1,0 +1,145 @@
+//! `samplecrd-controller`: flags, clients, factory, signals.
+
+use std::{io::IsTerminal, process::ExitCode};
+
+use clap::Parser;
+use genclient_runtime::{
+    Client,
+    events::{EventRecorder, Reporter},
+    kube::{
+        Config,
+        config::{KubeConfigOptions, Kubeconfig},
+    },
+};
+use samplecrd_client::{clientset::Clientset, informers::SharedInformerFactory};
+use samplecrd_controller::{
+    Controller, Options,
+    cli::{Args, LogFormat, ProviderKind},
+    provider::{Cloud, Memory, Neutron, Provider, RemoteMemory},
+};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tracing::{error, info, warn};
+use tracing_subscriber::EnvFilter;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let args = Args::parse();
+    init_logging(&args);
+    match start(&args).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            error!(error = %failure, "cannot run the controller");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn start(args: &Args) -> Result<(), Failure> {
+    match args.provider {
+        ProviderKind::Memory => match &args.memory_url {
+            None => run(args, Memory::default()).await,
+            Some(url) => run(args, RemoteMemory::new(parse_url(url)?)).await,
+        },
+        ProviderKind::Neutron => {
+            let mut cloud = Cloud::from_env(|name| std::env::var(name).ok())?;
+            if let Some(url) = &args.neutron_url {
+                cloud.network_endpoint_override = Some(url.clone());
+            }
+            run(args, Neutron::new(cloud, &args.installation)?).await
+        }
+    }
+}
+
+async fn run(args: &Args, provider: impl Provider) -> Result<(), Failure> {
+    // Signals are caught before anything is begun that a signal must end in order.
+    let shutdown = shutdown_signal()?;
+    let client = Client::try_from(kube_config(args).await?)?;
+    let clientset = Clientset::new(client.clone());
+
+    let mut factory = SharedInformerFactory::builder(clientset.clone()).resync(args.resync);
+    for namespace in &args.namespaces {
+        factory = factory.namespace(namespace);
+    }
+    let factory = factory.try_build()?;
+    let events = EventRecorder::new(client, Reporter::from("samplecrd-controller"));
+    let options = Options {
+        finalizer: !args.no_finalizer,
+        drift_interval: args.drift_interval,
+        namespaces: args.namespaces.clone(),
+    };
+    Controller::new(clientset, factory, provider, events, options).run(args.workers, shutdown).await;
+    Ok(())
+}
+
+/// The cluster that the flags name, or that of the environment.
+async fn kube_config(args: &Args) -> Result<Config, Failure> {
+    let options = KubeConfigOptions { context: args.context.clone(), ..KubeConfigOptions::default() };
+    let mut config = match &args.kubeconfig {
+        Some(path) => {
+            let kubeconfig = Kubeconfig::read_from(path)
+                .map_err(|error| format!("cannot read the kubeconfig `{}`: {error}", path.display()))?;
+            Config::from_custom_kubeconfig(kubeconfig, &options).await?
+        }
+        None if args.context.is_some() => Config::from_kubeconfig(&options).await?,
+        None => match (Config::infer().await, &args.master) {
+            (Ok(config), _) => config,
+            (Err(_), Some(master)) => Config::new(parse_url(master)?),
+            (Err(error), None) => return Err(error.into()),
+        },
+    };
+    if let Some(master) = &args.master {
+        config.cluster_url = parse_url(master)?;
+    }
+    info!(server = %config.cluster_url, "using cluster");
+    Ok(config)
+}
+
+fn parse_url(url: &str) -> Result<http::Uri, String> {
+    url.parse().map_err(|error| format!("`{url}` is not a URL: {error}"))
+}
+
+/// Comes with the first SIGINT or SIGTERM; the second one ends the process.
+fn shutdown_signal() -> std::io::Result<impl Future<Output = ()>> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let (first, stop) = tokio::sync::oneshot::channel();
+    tokio::spawn(async move {
+        let signal = next(&mut interrupt, &mut terminate).await;
+        info!(signal, "stopping; running keys may finish");
+        // Nobody waits any more where the controller has ended by itself.
+        let _ = first.send(());
+        let signal = next(&mut interrupt, &mut terminate).await;
+        warn!(signal, "stopping at once");
+        std::process::exit(1);
+    });
+    Ok(async {
+        let _ = stop.await;
+    })
+}
+
+async fn next(interrupt: &mut Signal, terminate: &mut Signal) -> &'static str {
+    tokio::select! {
+        _ = interrupt.recv() => "SIGINT",
+        _ = terminate.recv() => "SIGTERM",
+    }
+}
+
+fn init_logging(args: &Args) {
+    // What kube's client logs of a failure is in the error that it gives back, too.
+    let level = match args.verbose {
+        0 => "info,kube_client=off",
+        1 => "info,kube_client=off,samplecrd_controller=debug,genclient_runtime=debug,neutron_client=debug",
+        _ => "trace",
+    };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal());
+    match args.log_format {
+        LogFormat::Text => builder.with_target(false).init(),
+        LogFormat::Json => builder.json().flatten_event(true).init(),
+    }
+}

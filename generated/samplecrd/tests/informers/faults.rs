@@ -1,0 +1,164 @@
+//! Informers while the API server comes to harm, and while their definition comes and goes.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use genclient_runtime::{CacheSyncError, FinalState, ListParams, Patch};
+use genclient_testenv::require_servers;
+use samplecrd_client::{clientset::Clientset, informers::SharedInformerFactory};
+use serde_json::json;
+
+use crate::{
+    record::{Told, agree, record, record_asleep_at},
+    support::{
+        CRDS, PATIENCE, Tap, eventually, faulty_cluster, in_time, install_crds, named, namespace, network,
+    },
+};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_object_recreated_while_nobody_looked_is_a_deletion_and_an_addition() {
+    require_servers!();
+    let env = faulty_cluster(&[]).await;
+    let clientset = Clientset::new(env.client().unwrap());
+    let namespace = namespace(clientset.client(), "recreate").await;
+    let networks = clientset.samplecrd_v1().networks(&namespace);
+    let old = networks.create(&network(named("phoenix"))).await.unwrap().metadata.uid.unwrap();
+
+    let (client, tap) = Tap::client(&env);
+    let factory = SharedInformerFactory::builder(Clientset::new(client)).namespace(&namespace).build();
+    let informer = factory.samplecrd().v1().networks().informer();
+    let (record, wake) = record_asleep_at(&informer, "lullaby");
+    factory.start();
+    factory.wait_for_cache_sync(PATIENCE).await.unwrap();
+    record.wait_for(1).await;
+    let lullaby = networks.create(&network(named("lullaby"))).await.unwrap();
+    informer.caught_up_to(&lullaby, PATIENCE).await.unwrap();
+
+    // The watch is cut, and cannot be opened again before the old object is forgotten.
+    tap.close();
+    env.apiserver().kill9().await.unwrap();
+    env.apiserver().start().await.unwrap();
+    networks.delete("phoenix").await.unwrap();
+    let new = networks.create(&network(named("phoenix"))).await.unwrap().metadata.uid.unwrap();
+    env.compact_etcd().await.unwrap();
+    env.apiserver().restart().await.unwrap();
+    tap.open();
+
+    eventually("the cache has the new object", async || {
+        let cached = informer.store().find(Some(&namespace), "phoenix");
+        cached.is_some_and(|cached| cached.metadata.uid.as_ref() == Some(&new))
+    })
+    .await;
+    assert_eq!(record.told().len(), 1, "the handler still sleeps");
+    wake.send(()).unwrap();
+    let told = record.wait_for(4).await;
+    let phoenix = "phoenix".to_owned();
+    assert_eq!(
+        told,
+        [
+            Told::Added(phoenix.clone(), old.clone()),
+            Told::Added("lullaby".to_owned(), lullaby.metadata.uid.unwrap()),
+            Told::Deleted(phoenix.clone(), old, FinalState::Unknown),
+            Told::Added(phoenix, new),
+        ]
+    );
+    factory.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn caches_and_handlers_converge_after_the_api_server_was_killed_under_load() {
+    require_servers!();
+    let env = faulty_cluster(&[]).await;
+    let clientset = Clientset::new(env.client().unwrap());
+    let namespace = namespace(clientset.client(), "load").await;
+    let networks = clientset.samplecrd_v1().networks(&namespace);
+    let factory = SharedInformerFactory::builder(clientset.clone()).namespace(&namespace).build();
+    let informer = factory.samplecrd().v1().networks().informer();
+    let record = record(&informer);
+    factory.start();
+    factory.wait_for_cache_sync(PATIENCE).await.unwrap();
+
+    let (running, done) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
+    let writers: Vec<_> = (0..4)
+        .map(|writer| {
+            let (networks, running, done) = (networks.clone(), running.clone(), done.clone());
+            tokio::spawn(async move {
+                let mut round = 0;
+                while running.load(Ordering::Relaxed) {
+                    round += 1;
+                    let name = format!("n{writer}-{}", round % 7);
+                    let change = Patch::Merge(json!({"spec": {"cidr": format!("round {round}")}}));
+                    // While the server is away nothing succeeds, and that is no reason to stop.
+                    let outcome = match round % 5 {
+                        0 => networks.delete(&name).await.map(drop),
+                        1 | 2 => networks.create(&network(named(&name))).await.map(drop),
+                        _ => networks.patch(&name, &change).await.map(drop),
+                    };
+                    done.fetch_add(usize::from(outcome.is_ok()), Ordering::Relaxed);
+                    if outcome.is_err_and(|error| error.code().is_none()) {
+                        tokio::time::sleep(Duration::from_millis(50)).await;
+                    }
+                }
+            })
+        })
+        .collect();
+    let more_work = async || {
+        let goal = done.load(Ordering::Relaxed) + 50;
+        eventually("the writers get on", async || done.load(Ordering::Relaxed) >= goal).await;
+    };
+    more_work().await;
+    for _ in 0..2 {
+        env.apiserver().kill9().await.unwrap();
+        env.apiserver().start().await.unwrap();
+        more_work().await;
+    }
+    running.store(false, Ordering::Relaxed);
+    for writer in writers {
+        in_time("a writer ends", writer).await.unwrap();
+    }
+
+    let listed = networks.list(&ListParams::default()).await.unwrap().items;
+    assert!(!listed.is_empty());
+    eventually("the server, the cache and the handler agree", async || agree(&listed, &informer, &record))
+        .await;
+    factory.shutdown().await;
+}
+
+#[tokio::test]
+async fn an_informer_waits_for_its_definition_and_follows_one_that_comes_back() {
+    require_servers!();
+    let env = faulty_cluster(&[]).await;
+    env.kubectl(&["delete", "--wait", "-f", CRDS]).await.unwrap();
+    let clientset = Clientset::new(env.client().unwrap());
+    let namespace = namespace(clientset.client(), "absent").await;
+    let networks = clientset.samplecrd_v1().networks(&namespace);
+    let factory = SharedInformerFactory::builder(clientset.clone()).namespace(&namespace).build();
+    let informer = factory.samplecrd().v1().networks().informer();
+    let record = record(&informer);
+    factory.start();
+
+    let late = factory.wait_for_cache_sync(Duration::from_secs(1)).await.unwrap_err();
+    let CacheSyncError::NotSynced(late) = late else { panic!("{late}") };
+    assert_eq!(late[0].resource, "networks.samplecrd.k8s.io/v1");
+    assert!(late[0].reason.contains("CustomResourceDefinition"), "{}", late[0].reason);
+    assert!(!informer.has_synced());
+
+    install_crds(&env).await;
+    factory.wait_for_cache_sync(PATIENCE).await.unwrap();
+    let created = networks.create(&network(named("first"))).await.unwrap();
+    informer.caught_up_to(&created, PATIENCE).await.unwrap();
+
+    // The objects go with their definition.
+    env.kubectl(&["delete", "--wait", "-f", CRDS]).await.unwrap();
+    eventually("the cache is empty", async || informer.store().is_empty()).await;
+    install_crds(&env).await;
+    networks.create(&network(named("second"))).await.unwrap();
+    let listed = networks.list(&ListParams::default()).await.unwrap().items;
+    eventually("the new object is followed", async || agree(&listed, &informer, &record)).await;
+    factory.shutdown().await;
+}

@@ -1,0 +1,85 @@
+//! Objects that the server holds and that do not decode.
+
+use genclient_runtime::{ErrorCause, ListParams, ObjectKey, Patch, kube::ResourceExt as _};
+use genclient_testenv::{TestEnv, require_servers};
+use samplecrd_client::{clientset::Clientset, informers::SharedInformerFactory};
+use serde_json::json;
+
+use crate::{
+    record::{Told, record},
+    support::{CRDS, PATIENCE, eventually, faulty_cluster, named, namespace, network},
+};
+
+/// Lets the server take anything as the spec of a network.
+async fn allow_any_spec(env: &TestEnv) {
+    let path = format!("{CRDS}/networks.samplecrd.k8s.io.yaml");
+    let manifest = std::fs::read_to_string(path).expect("the definition is there");
+    let (before, rest) = manifest.split_once("            properties:\n              cidr:").expect("a spec");
+    let (_, after) = rest.split_once("            - gateway\n").expect("the end of the spec");
+    let loose = format!("{before}            x-kubernetes-preserve-unknown-fields: true\n{after}");
+    env.kubectl_with_input(&["apply", "--server-side", "--force-conflicts", "-f", "-"], &loose)
+        .await
+        .expect("the server accepts the loose definition");
+}
+
+#[tokio::test]
+async fn an_object_that_does_not_decode_is_named_and_keeps_its_last_good_state() {
+    require_servers!();
+    let env = faulty_cluster(&[]).await;
+    let clientset = Clientset::new(env.client().unwrap());
+    let namespace = namespace(clientset.client(), "invalid").await;
+    let networks = clientset.samplecrd_v1().networks(&namespace);
+    let good = networks.create(&network(named("example"))).await.unwrap();
+    networks.create(&network(named("bad-from-the-start"))).await.unwrap();
+    allow_any_spec(&env).await;
+    // Merged with the text there would be no telling which definition the server works by.
+    let spoil = Patch::Merge(json!({"spec": {"cidr": 42}}));
+    let api = networks.api().clone().into_client();
+    let spoil_raw = async |name: &str| {
+        let path = format!("/apis/samplecrd.k8s.io/v1/namespaces/{namespace}/networks/{name}");
+        let request = http::Request::patch(path)
+            .header("content-type", "application/merge-patch+json")
+            .body(serde_json::to_vec(&json!({"spec": {"cidr": 42}})).unwrap());
+        api.request::<serde_json::Value>(request.unwrap()).await
+    };
+    eventually("the server takes what the type does not", async || {
+        spoil_raw("bad-from-the-start").await.is_ok()
+    })
+    .await;
+
+    let factory = SharedInformerFactory::builder(clientset.clone()).namespace(&namespace).build();
+    let informer = factory.samplecrd().v1().networks();
+    let (cache, lister) = (informer.informer(), informer.lister().networks(&namespace));
+    let record = record(&cache);
+    factory.start();
+    factory.wait_for_cache_sync(PATIENCE).await.unwrap();
+    let invalid = cache.invalid();
+    assert_eq!(invalid.len(), 1, "{invalid:?}");
+    assert_eq!(invalid[0].key, ObjectKey::namespaced(&namespace, "bad-from-the-start"));
+    assert!(invalid[0].error.contains("spec.cidr"), "{}", invalid[0].error);
+    assert!(lister.get("bad-from-the-start").is_none() && lister.get("example").is_some());
+
+    // The typed client says the same of an answer.
+    let unreadable = networks.patch("example", &spoil).await.unwrap_err();
+    assert!(
+        matches!(unreadable.cause(), ErrorCause::Decode { path, .. } if path.contains("spec.cidr")),
+        "{unreadable}"
+    );
+    eventually("the object is known to be invalid", async || cache.invalid().len() == 2).await;
+    assert_eq!(lister.require("example").unwrap().spec, good.spec, "the last good state is kept");
+
+    // A relist must not take it away either, and what is deleted is gone.
+    let repair = Patch::Merge(json!({"spec": {"cidr": "10.0.0.0/8"}}));
+    let repaired = networks.patch("example", &repair).await.unwrap();
+    cache.caught_up_to(&repaired, PATIENCE).await.unwrap();
+    assert_eq!(lister.require("example").unwrap().spec.cidr, "10.0.0.0/8");
+    assert_eq!(cache.invalid().len(), 1);
+    networks.delete("bad-from-the-start").await.unwrap();
+    eventually("what is gone is no longer invalid", async || cache.invalid().is_empty()).await;
+
+    let uid = repaired.uid().unwrap();
+    let told = [Told::Added("example".to_owned(), uid.clone()), Told::Updated("example".to_owned(), uid)];
+    assert_eq!(record.wait_for(2).await, told);
+    assert_eq!(networks.list(&ListParams::default()).await.unwrap().items.len(), 1);
+    factory.shutdown().await;
+}

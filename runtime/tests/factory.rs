@@ -1,0 +1,449 @@
+//! The factory and its informers, over a client whose server does what a test says.
+
+mod support;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use genclient_runtime::{
+    CacheObject, CacheSyncError, Event, FactoryError, InformerFactory, InformerFactoryBuilder, ObjectKey,
+    Selector, Watched,
+};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, Secret};
+use kube::core::{ApiResource, GroupVersionResource, PartialObjectMeta};
+use support::*;
+
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// Every collection holds one object, `a`, with no more than its metadata, as any kind may have it.
+fn one_of_each(request: Received) -> Answer {
+    let mut object = config_map("a", 5);
+    for field in ["apiVersion", "kind", "data"] {
+        object.as_object_mut().expect("an object").remove(field);
+    }
+    if request.is_watch() { Answer::watch([]) } else { Answer::json(list(10, [object])) }
+}
+
+/// A factory over a server without streamed lists.
+fn factory_over(handler: impl Handler) -> (InformerFactory, Log) {
+    let (client, log) = in_process(without_streaming(handler));
+    (
+        InformerFactory::builder(client)
+            .tweak_list_options(|options| options.streaming_lists = false)
+            .build(),
+        log,
+    )
+}
+
+async fn quiet() {
+    for _ in 0..64 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_type_asked_for_a_hundred_times_and_started_five_times_is_one_list_and_one_watch() {
+    let (factory, log) = factory_over(one_of_each);
+    for _ in 0..5 {
+        for _ in 0..20 {
+            factory.informer::<ConfigMap>();
+        }
+        factory.start();
+        quiet().await;
+    }
+    factory.wait_for_cache_sync(DEADLINE).await.expect("it syncs");
+    quiet().await;
+    assert_eq!((log.lists().len(), log.watches().len()), (1, 1));
+    assert_eq!(factory.informer::<ConfigMap>().store().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_hears_the_list_and_the_watch() {
+    let (factory, _log) = factory_over(script([
+        Answer::json(list(10, [config_map("a", 5), config_map("b", 6)])),
+        Answer::watch([
+            modified(config_map("a", 11)),
+            deleted(config_map("b", 12)),
+            added(config_map("c", 13)),
+        ]),
+    ]));
+    let informer = factory.informer::<ConfigMap>();
+    let heard = Arc::new(AtomicUsize::new(0));
+    informer.add_event_handler({
+        let heard = heard.clone();
+        move |_: &Event<ConfigMap>| {
+            heard.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    factory.start();
+    factory.wait_for_cache_sync(DEADLINE).await.expect("it syncs");
+    informer.caught_up_to_version("13", DEADLINE).await.expect("it catches up");
+    let configs = informer.lister();
+    assert_eq!(configs.list(&Selector::everything()).len(), 2);
+    let a = configs.namespace("default").require("a").expect("a is there");
+    assert_eq!(a.data.as_ref().map(|data| data["version"].as_str()), Some("11"));
+    assert_eq!(a.metadata.managed_fields, None);
+    quiet().await;
+    assert!(heard.load(Ordering::Relaxed) >= 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn stopping_one_informer_leaves_the_others() {
+    let (secrets, answer) = Answer::stream();
+    let answer = std::sync::Mutex::new(Some(answer));
+    let (writer, events) = Answer::stream();
+    let events = std::sync::Mutex::new(Some(events));
+    let (factory, _log) = factory_over(move |request: Received| match request.path.ends_with("/secrets") {
+        true if request.is_watch() => answer.lock().unwrap().take().unwrap_or(Answer::Refuse),
+        false if request.is_watch() => events.lock().unwrap().take().unwrap_or(Answer::Refuse),
+        _ => one_of_each(request),
+    });
+    let (stopped, stays) = (factory.informer::<Secret>(), factory.informer::<ConfigMap>());
+    factory.start();
+    factory.wait_for_cache_sync(DEADLINE).await.expect("both sync");
+    quiet().await;
+    stopped.stop();
+    secrets.closed().await;
+    writer.event(modified(config_map("a", 20)));
+    stays.caught_up_to_version("20", DEADLINE).await.expect("the other one goes on");
+    assert_eq!(stopped.store().len(), 1, "what it knew can still be read");
+    factory.start();
+    assert!(factory.informer::<Secret>().is_stopped(), "it does not start again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_did_not_sync_is_named_with_its_reason() {
+    let (factory, _log) = factory_over(|request: Received| match request.path.rsplit('/').next() {
+        Some("pods") => Answer::Silence,
+        Some("secrets") => Answer::status(403, "Forbidden", "secrets is forbidden: User \"x\" cannot list"),
+        _ => one_of_each(request),
+    });
+    factory.informer::<Pod>();
+    factory.informer::<Secret>();
+    factory.informer::<ConfigMap>();
+    factory.start();
+    factory.informer::<Namespace>();
+    let Err(CacheSyncError::NotSynced(late)) = factory.wait_for_cache_sync(DEADLINE).await else {
+        panic!("it cannot sync")
+    };
+    let named: Vec<_> = late.iter().map(|late| late.resource.as_str()).collect();
+    assert_eq!(named, ["namespaces/v1", "pods/v1", "secrets/v1"]);
+    assert!(late[0].reason.contains("not started"), "{}", late[0]);
+    assert!(late[1].reason.contains("list"), "{}", late[1]);
+    assert!(late[2].reason.contains("forbidden") || late[2].reason.contains("allow"), "{}", late[2]);
+    assert!(CacheSyncError::NotSynced(late).to_string().contains("pods/v1: "));
+}
+
+#[tokio::test(start_paused = true)]
+async fn waiting_ends_at_once_when_an_informer_was_stopped() {
+    let (factory, _log) = factory_over(|_: Received| Answer::Silence);
+    factory.informer::<Pod>().stop();
+    let Err(CacheSyncError::NotSynced(late)) = factory.wait_for_cache_sync(Duration::MAX).await else {
+        panic!("it cannot sync")
+    };
+    assert!(late[0].reason.contains("stopped"), "{}", late[0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_factory_without_informers_is_synced() {
+    let (factory, log) = factory_over(one_of_each);
+    factory.start();
+    factory.wait_for_cache_sync(Duration::ZERO).await.expect("there is nothing to wait for");
+    assert_eq!(log.len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn several_namespaces_are_followed_each_and_cluster_scoped_kinds_whole() {
+    let (client, log) = in_process(without_streaming(|request: Received| {
+        let namespace = request.path.split('/').nth(4).unwrap_or("default").to_owned();
+        let mut object = config_map("a", 5);
+        object["metadata"]["namespace"] = namespace.into();
+        if request.is_watch() { Answer::watch([]) } else { Answer::json(list(10, [object])) }
+    }));
+    let factory = InformerFactory::builder(client).namespace("x").namespace("y").namespace("x").build();
+    let configs = factory.informer::<ConfigMap>();
+    factory.informer::<Namespace>();
+    factory.start();
+    factory.wait_for_cache_sync(DEADLINE).await.expect("they sync");
+    let mut paths: Vec<_> = log.all().into_iter().map(|request| request.path).collect();
+    paths.sort();
+    paths.dedup();
+    assert_eq!(
+        paths,
+        ["/api/v1/namespaces", "/api/v1/namespaces/x/configmaps", "/api/v1/namespaces/y/configmaps"],
+    );
+    let mut keys = configs.store().keys();
+    keys.sort();
+    assert_eq!(keys, [ObjectKey::namespaced("x", "a"), ObjectKey::namespaced("y", "a")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn shutdown_closes_the_watches_and_waits_for_the_handlers() {
+    let (writer, events) = Answer::stream();
+    let events = std::sync::Mutex::new(Some(events));
+    let (factory, log) = factory_over(move |request: Received| match request.is_watch() {
+        true => events.lock().unwrap().take().unwrap_or(Answer::Refuse),
+        false => one_of_each(request),
+    });
+    let informer = factory.informer::<ConfigMap>();
+    let dropped = Arc::new(());
+    let registration = informer.add_event_handler({
+        let dropped = dropped.clone();
+        move |_: &Event<ConfigMap>| {
+            let _kept = &dropped;
+        }
+    });
+    factory.start();
+    factory.wait_for_cache_sync(DEADLINE).await.expect("it syncs");
+    quiet().await;
+    factory.shutdown().await;
+    factory.shutdown().await;
+    writer.closed().await;
+    assert_eq!(Arc::strong_count(&dropped), 1, "the handler is gone");
+    assert!(registration.is_removed());
+    let requests = log.len();
+    factory.start();
+    factory.informer::<Pod>();
+    factory.start();
+    quiet().await;
+    assert_eq!(log.len(), requests, "nothing starts after the shutdown");
+    assert_eq!(informer.store().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_metadata_informer_asks_for_metadata_alone() {
+    let (factory, log) = factory_over(one_of_each);
+    let metadata = factory.metadata_informer::<Secret>();
+    factory.start();
+    factory.wait_for_cache_sync(DEADLINE).await.expect("it syncs");
+    assert!(log.all().iter().all(|request| {
+        request.path == "/api/v1/secrets" && request.headers["accept"].contains("PartialObjectMetadata")
+    }));
+    assert_eq!(metadata.store().len(), 1);
+    assert!(metadata.generic().downcast::<PartialObjectMeta<Secret>>().is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn options_transform_and_hook_reach_the_reflector() {
+    let failures = Arc::new(AtomicUsize::new(0));
+    let (client, log) = in_process(without_streaming(script([
+        Answer::status(500, "InternalError", "not now"),
+        Answer::json(list(10, [config_map("a", 5)])),
+    ])));
+    let factory = InformerFactory::builder(client)
+        .tweak_list_options(|options| {
+            options.label_selector = Some("app=web".to_owned());
+            options.field_selector = Some("metadata.name=a".to_owned());
+            options.page_size = 7;
+            options.streaming_lists = false;
+        })
+        .transform::<ConfigMap>(|object| object.data = None)
+        .keep_managed_fields(true)
+        .on_error({
+            let failures = failures.clone();
+            move |_| {
+                failures.fetch_add(1, Ordering::Relaxed);
+            }
+        })
+        .build();
+    let configs = factory.informer::<ConfigMap>();
+    factory.start();
+    factory.wait_for_cache_sync(DEADLINE).await.expect("it syncs");
+    let asked = &log.lists()[0];
+    assert_eq!(asked.query("labelSelector"), Some("app=web"));
+    assert_eq!(asked.query("fieldSelector"), Some("metadata.name=a"));
+    assert_eq!(asked.query("limit"), Some("7"));
+    let a = configs.lister().namespace("default").get("a").expect("a is there");
+    assert_eq!(a.data, None);
+    assert!(a.metadata.managed_fields.is_some());
+    assert_eq!(failures.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_type_has_its_resync() {
+    let (client, _log) = in_process(without_streaming(one_of_each));
+    let factory = InformerFactory::builder(client)
+        .resync(Duration::from_secs(10))
+        .resync_for::<Secret>(Duration::ZERO)
+        .build();
+    let resyncs: [Arc<AtomicUsize>; 2] = Default::default();
+    let count = |place: usize| {
+        let counter = resyncs[place].clone();
+        move |is_resync: bool| {
+            counter.fetch_add(usize::from(is_resync), Ordering::Relaxed);
+        }
+    };
+    let (configs, secrets) = (count(0), count(1));
+    factory
+        .informer::<ConfigMap>()
+        .add_event_handler(move |event: &Event<ConfigMap>| configs(event.is_resync()));
+    factory.informer::<Secret>().add_event_handler(move |event: &Event<Secret>| secrets(event.is_resync()));
+    factory.start();
+    tokio::time::sleep(Duration::from_secs(35)).await;
+    assert_eq!(resyncs.each_ref().map(|counter| counter.load(Ordering::Relaxed)), [3, 0]);
+}
+
+#[tokio::test]
+async fn an_informer_is_found_by_its_resource() {
+    let (factory, _log) = factory_over(one_of_each);
+    factory.informer::<ConfigMap>();
+    factory.start();
+    factory.wait_for_cache_sync(DEADLINE).await.expect("it syncs");
+    let resource = GroupVersionResource::gvr("", "v1", "configmaps");
+    let generic = factory.for_resource(&resource).expect("it was asked for");
+    assert_eq!(generic.resource(), resource);
+    assert!(generic.has_synced());
+    assert_eq!((generic.len(), generic.is_empty()), (1, false));
+    assert_eq!(generic.resource_version().as_deref(), Some("10"));
+    let key = ObjectKey::namespaced("default", "a");
+    assert_eq!(generic.keys(), std::slice::from_ref(&key));
+    let object = generic.get(&key).expect("it is there").downcast::<ConfigMap>().expect("its type");
+    assert_eq!(object.metadata.name.as_deref(), Some("a"));
+    assert!(generic.downcast::<ConfigMap>().is_some());
+    assert!(generic.downcast::<Secret>().is_none());
+    assert!(factory.for_resource(&GroupVersionResource::gvr("", "v1", "secrets")).is_none());
+}
+
+/// As much of a ConfigMap as one reader needs.
+#[derive(serde::Deserialize)]
+struct Slim {
+    metadata: SlimMeta,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SlimMeta {
+    name: String,
+    namespace: String,
+    resource_version: String,
+}
+
+impl CacheObject for Slim {
+    fn name(&self) -> &str {
+        &self.metadata.name
+    }
+
+    fn namespace(&self) -> Option<&str> {
+        Some(&self.metadata.namespace)
+    }
+
+    fn uid(&self) -> &str {
+        ""
+    }
+
+    fn resource_version(&self) -> &str {
+        &self.metadata.resource_version
+    }
+
+    fn label(&self, _: &str) -> Option<&str> {
+        None
+    }
+}
+
+impl Watched for Slim {
+    fn api_resource() -> ApiResource {
+        ApiResource::erase::<ConfigMap>(&())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slim_type_of_ones_own_is_cached_like_any_other() {
+    let (factory, log) = factory_over(script([
+        Answer::json(list(10, [config_map("a", 5), config_map("b", 6)])),
+        Answer::watch([modified(config_map("a", 11)), deleted(config_map("b", 12))]),
+    ]));
+    let slim = factory.informer::<Slim>();
+    factory.start();
+    factory.wait_for_cache_sync(DEADLINE).await.expect("it syncs");
+    slim.caught_up_to_version("12", DEADLINE).await.expect("it catches up");
+    assert_eq!(log.all()[0].path, "/api/v1/configmaps");
+    assert_eq!(slim.store().keys(), [ObjectKey::namespaced("default", "a")]);
+    assert_eq!(slim.lister().namespace("default").get("a").expect("it is there").resource_version(), "11");
+}
+
+/// What generated code puts around the factory.
+struct Generated(InformerFactory);
+
+impl From<InformerFactory> for Generated {
+    fn from(factory: InformerFactory) -> Self {
+        Self(factory)
+    }
+}
+
+#[tokio::test]
+async fn bad_values_are_typed_errors_and_start_nothing() {
+    let (client, log) = in_process(one_of_each);
+    let builder = || InformerFactoryBuilder::<Generated>::new(client.clone());
+    let too_short = Duration::from_millis(10);
+    let bad_selector = |options: &mut genclient_runtime::InformerListOptions| {
+        options.label_selector = Some("a=b=c".to_owned());
+    };
+    assert!(matches!(
+        builder().namespace("No_Namespace").try_build().err(),
+        Some(FactoryError::Namespace(_))
+    ));
+    assert!(matches!(
+        builder().resync(too_short).try_build().err(),
+        Some(FactoryError::Resync { of: None, .. })
+    ));
+    let error = builder().resync_for::<Pod>(too_short).try_build().err().expect("too short");
+    assert!(error.to_string().contains("Pod"), "{error}");
+    assert!(matches!(
+        builder().tweak_list_options(bad_selector).try_build().err(),
+        Some(FactoryError::Selector(error)) if error.position() == 3
+    ));
+    assert!(builder().resync(Duration::from_secs(1)).namespace("good").try_build().is_ok());
+
+    let Generated(factory) = builder().namespace("").build();
+    factory.informer::<Pod>();
+    factory.start();
+    assert_eq!(
+        factory.wait_for_cache_sync(DEADLINE).await,
+        Err(CacheSyncError::Factory(FactoryError::Namespace(String::new()))),
+    );
+    quiet().await;
+    assert_eq!(log.len(), 0);
+    factory.shutdown().await;
+}
+
+#[test]
+fn a_start_outside_of_a_runtime_is_told_and_can_be_made_good() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let factory = {
+        let _entered = runtime.enter();
+        factory_over(one_of_each).0
+    };
+    factory.informer::<ConfigMap>();
+    factory.start();
+    runtime.block_on(async {
+        assert_eq!(
+            factory.wait_for_cache_sync(DEADLINE).await,
+            Err(CacheSyncError::Factory(FactoryError::NoRuntime)),
+        );
+        factory.start();
+        factory.wait_for_cache_sync(DEADLINE).await.expect("now it does");
+        factory.shutdown().await;
+    });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resource_that_appears_later_syncs_then_and_says_before_that_it_is_absent() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let (factory, _log) = factory_over({
+        let asked = asked.clone();
+        move |request: Received| match asked.fetch_add(1, Ordering::Relaxed) {
+            0..6 => Answer::text(404, "404 page not found"),
+            _ => one_of_each(request),
+        }
+    });
+    factory.informer::<ConfigMap>();
+    factory.start();
+    let error = factory.wait_for_cache_sync(Duration::from_millis(500)).await.expect_err("it is absent");
+    assert!(error.to_string().contains("configmaps"), "{error}");
+    factory.wait_for_cache_sync(Duration::from_secs(600)).await.expect("it has appeared");
+}
