@@ -296,15 +296,11 @@ fn versions(group: &Group, cx: &Cx) {
 /// What the API server asks of a CRD.
 fn crds(group: &Group, cx: &Cx) {
     const APPROVED: &str = "api-approved.kubernetes.io";
+    if group.name.is_empty() {
+        return;
+    }
     for (kind, versions) in by_kind(group) {
         let Some(first) = versions.iter().find(|resource| resource.crd) else { continue };
-        if group.name.is_empty() {
-            cx.error(
-                Diagnostic::new(at(first), format!("`{kind}` is in the core group, which takes no CRDs"))
-                    .help("add `#[genclient(no_crd)]`, or choose a group"),
-            );
-            continue;
-        }
         let name = format!("{}.{}", first.plural, group.name);
         if name.len() > 253 {
             cx.error(
