@@ -31,8 +31,12 @@ fn three_versions_are_one_crd_with_one_that_is_stored() {
     )
     .unwrap();
     assert_eq!(named("gauges.versions.example.com"), merged, "run `hack/update-codegen.sh`");
-    let states: Vec<_> =
-        merged.spec.versions.iter().map(|version| (version.name.as_str(), version.served, version.storage)).collect();
+    let states: Vec<_> = merged
+        .spec
+        .versions
+        .iter()
+        .map(|version| (version.name.as_str(), version.served, version.storage))
+        .collect();
     assert_eq!(states, [("v1", true, true), ("v1alpha1", false, false), ("v1beta1", true, false)]);
     let old = &merged.spec.versions[2];
     assert_eq!(old.deprecated, Some(true));
@@ -45,7 +49,8 @@ fn three_versions_are_one_crd_with_one_that_is_stored() {
 
 #[test]
 fn every_crd_follows_the_servers_rules() {
-    let label = |text: &str| genclient::names::dns_1035_label(text).unwrap_or_else(|why| panic!("{text}: {why}"));
+    let label =
+        |text: &str| genclient::names::dns_1035_label(text).unwrap_or_else(|why| panic!("{text}: {why}"));
     let mut names = BTreeSet::new();
     for crd in committed() {
         let spec = &crd.spec;
@@ -62,7 +67,8 @@ fn every_crd_follows_the_servers_rules() {
             let schema = version.schema.as_ref().unwrap().open_api_v3_schema.as_ref().unwrap();
             assert_eq!(schema.type_.as_deref(), Some("object"), "{name}");
             // The server knows these itself, and refuses restrictions of metadata.
-            let properties: Vec<_> = schema.properties.iter().flatten().map(|(key, _)| key.as_str()).collect();
+            let properties: Vec<_> =
+                schema.properties.iter().flatten().map(|(key, _)| key.as_str()).collect();
             assert!(!properties.contains(&"metadata"), "{name}: {properties:?}");
             if let Some(subresources) = &version.subresources {
                 let written = serde_json::to_value(subresources).unwrap();
@@ -90,7 +96,10 @@ fn rules_columns_and_subresources_reach_the_crd() {
         spec["x-kubernetes-validations"],
         json!([{"rule": "self.size != 13", "message": "thirteen is unlucky"}])
     );
-    assert_eq!(spec["properties"]["immutable"]["x-kubernetes-validations"], json!([{"rule": "self == oldSelf"}]));
+    assert_eq!(
+        spec["properties"]["immutable"]["x-kubernetes-validations"],
+        json!([{"rule": "self == oldSelf"}])
+    );
     assert_eq!(spec["properties"]["size"]["maximum"], json!(100.0));
     assert_eq!(spec["properties"]["color"]["enum"], json!(["Red", "Green"]));
     assert_eq!(version["selectableFields"], json!([{"jsonPath": ".spec.color"}, {"jsonPath": ".spec.size"}]));
@@ -107,7 +116,8 @@ fn rules_columns_and_subresources_reach_the_crd() {
 #[test]
 fn a_format_that_the_server_does_not_know_is_left_out() {
     let crd = serde_json::to_value(named("riches.crd.example.com")).unwrap();
-    let properties = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"];
+    let properties =
+        &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"];
     assert_eq!(properties["min"], json!({"type": "integer", "minimum": 0.0}));
     assert_eq!(properties["size"]["format"], "int32");
 }

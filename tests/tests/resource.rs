@@ -1,8 +1,6 @@
 //! The constants that the derive writes: paths, plurals, scopes, groups.
 
-use fixture_apis::{
-    core, group_names, lengths, names, plurals, protected, shapes, versions,
-};
+use fixture_apis::{core, group_names, lengths, names, plurals, protected, shapes, versions};
 use genclient_runtime::{CustomResourceExt, GroupVersionResource, KindList};
 use k8s_openapi::{ListableResource, Metadata};
 use kube::Resource;
@@ -100,7 +98,8 @@ fn nowhere() -> kube::Client {
 async fn the_factory_finds_an_informer_by_its_plural() {
     let clientset = fixture_client::clientset::Clientset::new(nowhere());
     let factory = fixture_client::informers::SharedInformerFactory::builder(clientset).build();
-    let informer = |group, version, resource| factory.for_resource(&GroupVersionResource::gvr(group, version, resource));
+    let informer =
+        |group, version, resource| factory.for_resource(&GroupVersionResource::gvr(group, version, resource));
     assert!(informer("plurals.example.com", "v1", "data").is_ok());
     assert!(informer("", "v1", "parcels").is_ok());
     assert!(informer("verbs.example.com", "v1", "onlygets").is_err());
@@ -111,16 +110,46 @@ async fn the_factory_finds_an_informer_by_its_plural() {
 #[tokio::test]
 async fn the_clientset_leads_to_every_kind_under_its_own_name() {
     let clientset = fixture_client::clientset::Clientset::new(nowhere());
-    assert_eq!(clientset.example_test_v1().samples("a").api().resource_url(), "/apis/example.test.io/v1/namespaces/a/samples");
-    assert_eq!(clientset.example_dev_v1().samples("a").api().resource_url(), "/apis/example.dev.io/v1/namespaces/a/samples");
-    assert_eq!(clientset.elder_v1().twins("a").api().resource_url(), "/apis/twin.test.io/v1/namespaces/a/twins");
-    assert_eq!(clientset.twin_v1().twins("a").api().resource_url(), "/apis/twin.dev.io/v1/namespaces/a/twins");
+    assert_eq!(
+        clientset.example_test_v1().samples("a").api().resource_url(),
+        "/apis/example.test.io/v1/namespaces/a/samples"
+    );
+    assert_eq!(
+        clientset.example_dev_v1().samples("a").api().resource_url(),
+        "/apis/example.dev.io/v1/namespaces/a/samples"
+    );
+    assert_eq!(
+        clientset.elder_v1().twins("a").api().resource_url(),
+        "/apis/twin.test.io/v1/namespaces/a/twins"
+    );
+    assert_eq!(
+        clientset.twin_v1().twins("a").api().resource_url(),
+        "/apis/twin.dev.io/v1/namespaces/a/twins"
+    );
     assert_eq!(clientset.core_v1().parcels("a").api().resource_url(), "/api/v1/namespaces/a/parcels");
-    assert_eq!(clientset.type_v1().letters("a").api().resource_url(), "/apis/type.example.com/v1/namespaces/a/letters");
-    assert_eq!(clientset.group_3d_v1().models("a").api().resource_url(), "/apis/3d.example.com/v1/namespaces/a/models");
-    assert_eq!(clientset.hyphen_ated_v1_beta().dashed_things("a").api().resource_url(), "/apis/hyphen-ated.example.com/v1-beta/namespaces/a/dashed-things");
+    assert_eq!(
+        clientset.type_v1().letters("a").api().resource_url(),
+        "/apis/type.example.com/v1/namespaces/a/letters"
+    );
+    assert_eq!(
+        clientset.group_3d_v1().models("a").api().resource_url(),
+        "/apis/3d.example.com/v1/namespaces/a/models"
+    );
+    assert_eq!(
+        clientset.hyphen_ated_v1_beta().dashed_things("a").api().resource_url(),
+        "/apis/hyphen-ated.example.com/v1-beta/namespaces/a/dashed-things"
+    );
     assert_eq!(clientset.shapes_v1().planets().api().resource_url(), "/apis/shapes.example.com/v1/planets");
-    assert_eq!(clientset.names_v1().types("a").api().resource_url(), "/apis/names.example.com/v1/namespaces/a/types");
-    assert_eq!(clientset.plurals_v1().vpc_peerings("a").api().resource_url(), "/apis/plurals.example.com/v1/namespaces/a/vpcpeerings");
-    assert_eq!(clientset.extra_v1().extras("a").api().resource_url(), "/apis/extra.example.com/v1/namespaces/a/extras");
+    assert_eq!(
+        clientset.names_v1().types("a").api().resource_url(),
+        "/apis/names.example.com/v1/namespaces/a/types"
+    );
+    assert_eq!(
+        clientset.plurals_v1().vpc_peerings("a").api().resource_url(),
+        "/apis/plurals.example.com/v1/namespaces/a/vpcpeerings"
+    );
+    assert_eq!(
+        clientset.extra_v1().extras("a").api().resource_url(),
+        "/apis/extra.example.com/v1/namespaces/a/extras"
+    );
 }

@@ -31,7 +31,8 @@ fn a_manifest_of_several_documents_decodes_into_its_types() {
 
 #[test]
 fn a_json_manifest_decodes_too() {
-    let objects = decode(r#"{"apiVersion": "names.example.com/v1", "kind": "List", "spec": {"size": 4}}"#).unwrap();
+    let objects =
+        decode(r#"{"apiVersion": "names.example.com/v1", "kind": "List", "spec": {"size": 4}}"#).unwrap();
     assert!(matches!(&objects[..], [Object::NamesV1List(list)] if list.spec.size == 4));
 }
 
@@ -57,7 +58,10 @@ fn what_was_encoded_decodes_to_the_same() {
     let text = encode(&decode(MANIFEST).unwrap()).unwrap();
     assert_eq!(text.matches("---\n").count(), 2);
     assert_eq!(encode(&decode(&text).unwrap()).unwrap(), text);
-    assert!(text.contains("kind: Gauge\n") && text.contains("apiVersion: versions.example.com/v1beta1\n"), "{text}");
+    assert!(
+        text.contains("kind: Gauge\n") && text.contains("apiVersion: versions.example.com/v1beta1\n"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -65,7 +69,10 @@ fn an_unknown_kind_is_an_error_that_names_it_and_its_document() {
     let error = decode(&format!("{MANIFEST}---\napiVersion: apps/v1\nkind: Deployment\n")).unwrap_err();
     // The empty document between the others does not count.
     let message = error.to_string();
-    assert!(message.starts_with("document 4: the kind Deployment of apps/v1 is not known here; known are "), "{message}");
+    assert!(
+        message.starts_with("document 4: the kind Deployment of apps/v1 is not known here; known are "),
+        "{message}"
+    );
     assert!(message.contains("Plain of shapes.example.com/v1"), "{message}");
 }
 

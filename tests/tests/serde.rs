@@ -37,7 +37,8 @@ fn an_object_survives_a_round_trip() {
         "apiVersion": "v1", "kind": "Parcel", "metadata": {}, "spec": {"size": 1}, "status": {"ready": true}
     }));
     assert!(parcel.status.unwrap().ready);
-    let _: Marker = round_trip(json!({"apiVersion": "shapes.example.com/v1", "kind": "Marker", "metadata": {}}));
+    let _: Marker =
+        round_trip(json!({"apiVersion": "shapes.example.com/v1", "kind": "Marker", "metadata": {}}));
 }
 
 #[test]
@@ -55,17 +56,21 @@ fn metadata_and_status_may_be_absent_and_a_missing_status_is_not_written() {
 
 #[test]
 fn another_api_version_is_refused_and_both_are_named() {
-    let error = serde_json::from_value::<Plain>(json!({"apiVersion": "shapes.example.com/v2", "spec": {"size": 1}}))
-        .unwrap_err()
-        .to_string();
+    let error =
+        serde_json::from_value::<Plain>(json!({"apiVersion": "shapes.example.com/v2", "spec": {"size": 1}}))
+            .unwrap_err()
+            .to_string();
     assert_eq!(error, "expected the apiVersion `shapes.example.com/v1`, found `shapes.example.com/v2`");
 }
 
 #[test]
 fn another_kind_is_refused_and_both_are_named() {
-    let error = serde_json::from_value::<Plain>(json!({"kind": "Marker", "spec": {"size": 1}})).unwrap_err().to_string();
+    let error = serde_json::from_value::<Plain>(json!({"kind": "Marker", "spec": {"size": 1}}))
+        .unwrap_err()
+        .to_string();
     assert_eq!(error, "expected the kind `Plain`, found `Marker`");
-    let error = serde_json::from_value::<Plain>(json!({"kind": 1, "spec": {"size": 1}})).unwrap_err().to_string();
+    let error =
+        serde_json::from_value::<Plain>(json!({"kind": 1, "spec": {"size": 1}})).unwrap_err().to_string();
     assert_eq!(error, "invalid type: integer `1`, expected the kind `Plain`");
 }
 
@@ -79,7 +84,8 @@ fn a_list_writes_its_kind_and_reads_items_without_theirs() {
     let value = serde_json::to_value(&list).unwrap();
     assert_eq!(value["kind"], "PlainList");
     assert_eq!(value["items"][0]["kind"], "Plain");
-    let error = serde_json::from_value::<PlainList>(json!({"kind": "Plain", "items": []})).unwrap_err().to_string();
+    let error =
+        serde_json::from_value::<PlainList>(json!({"kind": "Plain", "items": []})).unwrap_err().to_string();
     assert_eq!(error, "expected the kind `PlainList`, found `Plain`");
 }
 
