@@ -263,6 +263,8 @@ fn apiserver(
         flag("service-cluster-ip-range", "10.0.0.0/24"),
         flag("allow-privileged", "true"),
         flag("profiling", "false"),
+        // Without it a server that is to end waits for every watch to end by itself, which takes minutes.
+        flag("shutdown-watch-termination-grace-period", "5s"),
     ];
     Ok(program)
 }

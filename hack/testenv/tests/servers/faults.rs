@@ -45,6 +45,21 @@ async fn a_killed_api_server_comes_back_on_its_port_with_its_data() {
 }
 
 #[tokio::test]
+async fn a_stopped_api_server_ends_its_watches_and_is_gone_soon() {
+    require_servers!();
+    let env = own().await;
+    let maps = maps(&env);
+    let events = maps.watch(&WatchParams::default(), "0").await.unwrap();
+    let watch = tokio::spawn(events.try_for_each(async |_| Ok(())));
+
+    let begin = std::time::Instant::now();
+    env.apiserver().stop().await.unwrap();
+    // The controller manager watches as well. A server that has to be killed in the end takes 20 s.
+    assert!(begin.elapsed() < Duration::from_secs(15), "it took {:?}", begin.elapsed());
+    watch.await.unwrap().expect("the watch ends in an orderly way");
+}
+
+#[tokio::test]
 async fn a_paused_api_server_answers_nothing_until_it_goes_on() {
     require_servers!(ControlPlane);
     let env = own().await;
