@@ -85,7 +85,10 @@ async fn kube_config(args: &Args) -> Result<Config, Failure> {
                 .map_err(|error| format!("cannot read the kubeconfig `{}`: {error}", path.display()))?;
             Config::from_custom_kubeconfig(kubeconfig, &options).await?
         }
-        None if args.context.is_some() => Config::from_kubeconfig(&options).await?,
+        // `KUBECONFIG` can name several files; they are merged.
+        None if args.context.is_some() || std::env::var_os("KUBECONFIG").is_some() => {
+            Config::from_kubeconfig(&options).await?
+        }
         None => match (Config::infer().await, &args.master) {
             (Ok(config), _) => config,
             (Err(_), Some(master)) => Config::new(parse_url(master)?),

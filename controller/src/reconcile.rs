@@ -1,5 +1,8 @@
 //! One key brought in line with the provider: get, decide, act, report.
 
+#[cfg(test)]
+mod tests;
+
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use genclient_runtime::{Action, ObjectKey, Patch, events::EventRecorder};

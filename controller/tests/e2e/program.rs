@@ -79,6 +79,7 @@ async fn wrong_flags_are_said_so_with_exit_code_2() {
         (&["--workers", "0"][..], "it must be a number from 1"),
         (&["--workers", "many"], "it must be a number from 1"),
         (&["--drift-interval", "5"], "time unit needed"),
+        (&["--drift-interval", "0s"], "it must be at least 100ms"),
         (&["--resync", "soon"], "--resync"),
         (&["--provider", "neutrino"], "neutron"),
         (&["--log-format", "xml"], "[possible values: text, json]"),
@@ -93,7 +94,7 @@ async fn wrong_flags_are_said_so_with_exit_code_2() {
 
 #[tokio::test]
 async fn what_keeps_it_from_running_is_said_with_exit_code_1() {
-    let folder = tempfile();
+    let folder = tempfile("lost");
     let (lost, broken) = (folder.join("lost"), folder.join("broken"));
     std::fs::write(&broken, "apiVersion: v1\nkind: Config\nclusters: 7\n").unwrap();
     let (lost, broken) = (lost.to_str().unwrap(), broken.to_str().unwrap());
@@ -126,9 +127,37 @@ async fn what_keeps_it_from_running_is_said_with_exit_code_1() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+#[tokio::test]
+async fn several_kubeconfig_files_are_merged_and_a_context_of_one_is_chosen() {
+    let folder = tempfile("merged");
+    let file = |name: &str, url: &str| {
+        let path = folder.join(name);
+        let text = format!(
+            "{{apiVersion: v1, kind: Config, current-context: {name}, users: [{{name: {name}, user: {{}}}}], \
+             clusters: [{{name: {name}, cluster: {{server: '{url}'}}}}], \
+             contexts: [{{name: {name}, context: {{cluster: {name}, user: {name}}}}}]}}"
+        );
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let files = [file("first", "http://127.0.0.1:1"), file("second", "http://127.0.0.1:2")];
+    let both = std::env::join_paths(&files).unwrap().into_string().unwrap();
+    let variables = [("KUBECONFIG", both)];
+    for (args, server) in
+        [(&[][..], "http://127.0.0.1:1/"), (&["--context", "second"], "http://127.0.0.1:2/")]
+    {
+        let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+        let controller = Controller::run(&args, &variables);
+        controller.says(&["using cluster", server]).await;
+        controller.says(&["waiting for informer caches"]).await;
+        controller.stop().await;
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 /// A folder of this test alone.
-fn tempfile() -> std::path::PathBuf {
-    let folder = std::env::temp_dir().join(format!("samplecrd-controller-{}", std::process::id()));
+fn tempfile(name: &str) -> std::path::PathBuf {
+    let folder = std::env::temp_dir().join(format!("samplecrd-controller-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     folder
 }

@@ -13,7 +13,7 @@ async fn walk_through(flags: &[&str], finalizers: &str) {
     // The controller comes first, and says that the resource is not there yet.
     let mut args = vec!["--provider", "neutron", "--neutron-url", &url];
     args.extend(flags);
-    let controller = Controller::start(&env, &args);
+    let controller = Controller::start(&env, &args, &[]);
     controller.says(&["setting up event handlers"]).await;
     controller.says(&["waiting for informer caches to sync"]).await;
     controller.says(&["does not serve networks", "waiting until it appears"]).await;

@@ -61,9 +61,14 @@ impl<'a> Cluster<'a> {
 
     /// Runs the controller for this namespace only, as an installation of its own.
     pub fn controller(&self, args: &[&str]) -> Controller {
+        self.controller_with(args, &[])
+    }
+
+    /// The same with variables.
+    pub fn controller_with(&self, args: &[&str], variables: &[(&str, String)]) -> Controller {
         let mut all = vec!["--namespace", &self.namespace, "--installation", &self.namespace];
         all.extend(args);
-        Controller::start(self.env, &all)
+        Controller::start(self.env, &all, variables)
     }
 
     /// Makes a Network.

@@ -37,14 +37,14 @@ impl Ended {
 }
 
 impl Controller {
-    /// Runs it on this cluster with these flags, and no variables of the surroundings that it would heed.
-    pub fn start(env: &TestEnv, args: &[&str]) -> Self {
+    /// Runs it on this cluster with these flags and these variables.
+    pub fn start(env: &TestEnv, args: &[&str], variables: &[(&str, String)]) -> Self {
         let mut all = vec![OsString::from("--kubeconfig"), env.kubeconfig().into()];
         all.extend(args.iter().map(OsString::from));
-        Self::run(&all, &[])
+        Self::run(&all, variables)
     }
 
-    /// Runs it with exactly these flags and these variables.
+    /// Runs it with exactly these flags and these variables: none of the surroundings.
     pub fn run(args: &[OsString], variables: &[(&str, String)]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_samplecrd-controller"))
             .args(args)

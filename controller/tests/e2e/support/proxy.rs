@@ -39,6 +39,8 @@ struct State {
     target: String,
     client: Client<HttpConnector, Full<Bytes>>,
     script: Mutex<Script>,
+    /// The token of the last request that had one.
+    token: Mutex<Option<String>>,
 }
 
 impl Proxy {
@@ -49,6 +51,7 @@ impl Proxy {
             target,
             client: Client::builder(TokioExecutor::new()).build_http(),
             script: Mutex::new(Box::new(|_, _| Verdict::Pass)),
+            token: Mutex::default(),
         });
         let shared = state.clone();
         let server = tokio::spawn(async move {
@@ -59,6 +62,11 @@ impl Proxy {
             }
         });
         Self { url, state, server }
+    }
+
+    /// The token of the last request that had one.
+    pub fn token(&self) -> Option<String> {
+        self.state.token.lock().clone()
     }
 
     /// Decides what becomes of the requests from now on.
@@ -75,6 +83,9 @@ impl Drop for Proxy {
 
 async fn handle(state: Arc<State>, request: Request<Incoming>) -> io::Result<Response<Full<Bytes>>> {
     let path = request.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
+    if let Some(token) = request.headers().get("x-auth-token") {
+        *state.token.lock() = Some(token.to_str().map_err(io::Error::other)?.to_owned());
+    }
     let verdict = (state.script.lock())(request.method(), &path);
     match verdict {
         Verdict::Pass => forward(&state, request, &path).await,
