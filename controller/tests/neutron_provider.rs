@@ -1,6 +1,8 @@
 //! The Neutron provider on a real Neutron, alone and behind Keystone.
 
-use std::time::Duration;
+#![allow(clippy::unwrap_used, reason = "what is missing ends the test, with its line")]
+
+use std::{slice, time::Duration};
 
 use genclient_testenv::{Neutron as Server, require_servers};
 use samplecrd_controller::provider::{
@@ -66,7 +68,7 @@ async fn networks_are_made_changed_and_removed() {
         assert_eq!(*id.get_or_insert(made.id.clone()), made.id, "the network stays");
         neutron.apply(&owner, &wanted).await.unwrap();
     }
-    assert_eq!(neutron.owners().await.unwrap(), std::slice::from_ref(&owner));
+    assert_eq!(neutron.owners().await.unwrap(), slice::from_ref(&owner));
     neutron.delete(&owner).await.unwrap();
     neutron.delete(&owner).await.unwrap();
     neutron.delete_key(&owner.key()).await.unwrap();
@@ -83,7 +85,7 @@ async fn left_overs_go_and_other_installations_stay() {
     theirs.apply(&earlier, &wanted).await.unwrap();
     ours.apply(&earlier, &wanted).await.unwrap();
     ours.apply(&now, &wanted).await.unwrap();
-    assert_eq!(ours.owners().await.unwrap(), std::slice::from_ref(&now));
+    assert_eq!(ours.owners().await.unwrap(), slice::from_ref(&now));
     ours.delete_key(&now.key()).await.unwrap();
     assert_eq!(ours.owners().await.unwrap(), []);
     assert!(is(&theirs, &earlier, &wanted).await);

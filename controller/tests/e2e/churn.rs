@@ -46,10 +46,21 @@ fn random_spec(rng: &mut StdRng) -> NetworkSpec {
     }
 }
 
-/// Creates, changes and deletes at random, in every writer's way.
-async fn write(networks: NetworkClient, names: usize, changes: usize, mut rng: StdRng) {
-    for _ in 0..changes {
-        let name = format!("net-{}", rng.random_range(0..names));
+/// How much is written, and how fast.
+#[derive(Clone, Copy)]
+struct Load {
+    /// How many names there are; each writer uses all of them.
+    names: usize,
+    /// How many changes all writers make together.
+    changes: usize,
+    /// How long a writer rests between two changes, at most.
+    pause: Duration,
+}
+
+/// Creates, changes and deletes at random, in every other writer's way.
+async fn write(networks: NetworkClient, load: Load, mut rng: StdRng) {
+    for _ in 0..load.changes / WRITERS {
+        let name = format!("net-{}", rng.random_range(0..load.names));
         let spec = random_spec(&mut rng);
         // What another writer did first, or what the finalizer still holds, is no failure of this one.
         let outcome = match rng.random_range(0..5) {
@@ -63,14 +74,14 @@ async fn write(networks: NetworkClient, names: usize, changes: usize, mut rng: S
         if let Err(error) = outcome {
             assert!(error.is_not_found() || error.is_already_exists() || error.is_conflict(), "{error}");
         }
-        tokio::time::sleep(Duration::from_millis(rng.random_range(0..20))).await;
+        tokio::time::sleep(load.pause.mul_f64(rng.random())).await;
     }
 }
 
 /// Runs the writers, with a controller that dies `kills` times meanwhile; gives back the one that is left.
 async fn churn(
     cluster: &Cluster<'_>,
-    (names, changes): (usize, usize),
+    load: Load,
     kills: usize,
     start: impl Fn() -> Controller,
 ) -> Controller {
@@ -79,7 +90,7 @@ async fn churn(
     let mut rng = StdRng::seed_from_u64(seed);
     let done = Arc::new(AtomicBool::new(false));
     let writers: Vec<_> = (0..WRITERS)
-        .map(|_| write(cluster.networks(), names, changes / WRITERS, StdRng::seed_from_u64(rng.random())))
+        .map(|_| write(cluster.networks(), load, StdRng::seed_from_u64(rng.random())))
         .map(tokio::spawn)
         .collect();
     let finished = done.clone();
@@ -131,7 +142,8 @@ async fn churn_in_memory(name: &str, flags: &[&str], kills: usize) {
     let mut args = vec!["--memory-url", &url, "--workers", "8"];
     args.extend(flags);
 
-    let controller = churn(&cluster, (names, names * 5), kills, || cluster.controller(&args)).await;
+    let load = Load { names, changes: names * 5, pause: Duration::from_millis(20) };
+    let controller = churn(&cluster, load, kills, || cluster.controller(&args)).await;
     let wanted = desired(&cluster).await;
     assert!(wanted.len() > names / 10 && wanted.len() < names, "{} objects are left", wanted.len());
     eventually("the provider is as desired", async || memory.networks(), |now| *now == wanted).await;
@@ -148,7 +160,9 @@ async fn churn_in_neutron(name: &str, flags: &[&str], kills: usize) {
     let mut args = vec!["--provider", "neutron", "--neutron-url", &url, "--workers", "8"];
     args.extend(flags);
 
-    let controller = churn(&cluster, (names, names * 5), kills, || cluster.controller(&args)).await;
+    // Neutron takes a second for what the API server takes milliseconds for.
+    let load = Load { names, changes: names * 5, pause: Duration::from_millis(400) };
+    let controller = churn(&cluster, load, kills, || cluster.controller(&args)).await;
     let wanted: Vec<Held> = desired(&cluster)
         .await
         .into_iter()
@@ -156,7 +170,7 @@ async fn churn_in_neutron(name: &str, flags: &[&str], kills: usize) {
         .collect();
     neutron.holds(&wanted).await;
     controller.stop().await;
-    assert_eq!(neutron.all().await.len(), wanted.len(), "and stays so");
+    assert_eq!(neutron.all().await, wanted, "and stays so");
 }
 
 #[tokio::test]

@@ -100,7 +100,8 @@ async fn what_keeps_it_from_running_is_said_with_exit_code_1() {
     let (lost, broken) = (lost.to_str().unwrap(), broken.to_str().unwrap());
     let local = ["--master", "http://127.0.0.1:1"];
     let neutron = ["--master", "http://127.0.0.1:1", "--provider", "neutron"];
-    let cases: [(&[&str], &[(&str, &str)], &str); 9] = [
+    type Case<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)], &'a str);
+    let cases: [Case; 9] = [
         (&["--kubeconfig", lost], &[], lost),
         (&["--kubeconfig", broken], &[], broken),
         (&[], &[("KUBECONFIG", lost)], lost),
