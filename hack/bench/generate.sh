@@ -11,7 +11,7 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
 rust="$work/rust" go="$work/go"
-mkdir -p "$rust/apis/src" "$rust/client/src" "$go/apis/bench/v1"
+mkdir -p "$rust/apis/src" "$rust/client" "$go/apis/bench/v1"
 cat >"$rust/genclient.toml" <<'END'
 command = "generate"
 
@@ -21,7 +21,6 @@ sources = ["apis"]
 END
 for package in apis client; do
   printf '[package]\nname = "bench-%s"\nversion = "0.1.0"\nedition = "2024"\n' "$package" >"$rust/$package/Cargo.toml"
-  : >"$rust/$package/src/lib.rs"
 done
 {
   printf '//! The kinds.\nuse genclient_runtime::{GenClient, GenClientList, ListMeta, ObjectMeta};\n'
@@ -90,8 +89,7 @@ timed() {
 }
 
 for run in $(seq "$runs"); do
-  find "$rust/client/src" -mindepth 1 -not -name lib.rs -delete
-  : >"$rust/client/src/lib.rs"
+  rm -rf "$rust/client/src"
   timed genclient "$rust/client" '*.rs' "$genclient" generate --config "$rust/genclient.toml"
   if [ "$kinds" -eq 1 ] || [ "$run" -le 2 ]; then
     rm -rf "$go/client" "$go/apis/bench/v1/zz_generated.deepcopy.go"

@@ -87,26 +87,28 @@ func listerWork(args []string) error {
 
 	questions := []struct {
 		name string
-		ask  func(turn int) int
+		// After how many reads the clock is looked at, so that it is not what is measured.
+		atOnce int
+		ask    func(turn int) int
 	}{
-		{"get", func(turn int) int {
+		{"get", 64, func(turn int) int {
 			if _, found, err := indexer.GetByKey(keys[turn*7919%count]); err != nil || !found {
 				return 0
 			}
 			return 1
 		}},
-		{"index", func(turn int) int {
+		{"index", 4, func(turn int) int {
 			found, _ := indexer.ByIndex("app", apps[turn*31%count])
 			return len(found)
 		}},
-		{"namespace", func(turn int) int {
+		{"namespace", 1, func(turn int) int {
 			var found []*Network
 			_ = cache.ListAllByNamespace(indexer, namespaces[turn*31%count], labels.Everything(), func(object any) {
 				found = append(found, object.(*Network))
 			})
 			return len(found)
 		}},
-		{"selector", func(turn int) int {
+		{"selector", 1, func(turn int) int {
 			var found []*Network
 			_ = cache.ListAll(indexer, selectors[turn*31%len(selectors)], func(object any) {
 				found = append(found, object.(*Network))
@@ -114,16 +116,15 @@ func listerWork(args []string) error {
 			return len(found)
 		}},
 	}
-	measure := func(ask func(int) int, readers int) (float64, int64) {
+	measure := func(atOnce int, ask func(int) int, readers int) (float64, int64) {
 		var turns, found atomic.Int64
 		var group sync.WaitGroup
 		begin, duration := time.Now(), time.Duration(*milliseconds)*time.Millisecond
 		for reader := range readers {
 			group.Go(func() {
 				turn, answers := 0, 0
-				// The clock is read once for several answers, so that it is not what is measured.
 				for time.Since(begin) < duration {
-					for range 16 {
+					for range atOnce {
 						answers += ask(reader*count/8 + turn)
 						turn++
 					}
@@ -139,7 +140,7 @@ func listerWork(args []string) error {
 	run := newRun(fmt.Sprintf("lister %d", count))
 	for _, question := range questions {
 		for _, readers := range readers {
-			rate, found := measure(question.ask, readers)
+			rate, found := measure(question.atOnce, question.ask, readers)
 			if found == 0 {
 				return fmt.Errorf("%s found nothing", question.name)
 			}
@@ -174,7 +175,7 @@ func listerWork(args []string) error {
 					written.Add(1)
 				}
 			}()
-			rate, _ := measure(question.ask, readers)
+			rate, _ := measure(question.atOnce, question.ask, readers)
 			writes := float64(written.Load()) / time.Since(begin).Seconds()
 			close(stop)
 			if err := <-stopped; err != nil {

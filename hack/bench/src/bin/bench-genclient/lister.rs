@@ -50,20 +50,21 @@ struct Reads {
     apps: Arc<Vec<String>>,
 }
 
-/// What is read, the name of it, and how many reads one call makes.
-type Question = (&'static str, fn(&Reads, usize) -> usize);
+/// What is read: its name, after how many reads the clock is looked at (so that it is not what is
+/// measured), and a read, which gives the number of objects found.
+type Question = (&'static str, usize, fn(&Reads, usize) -> usize);
 
 const QUESTIONS: [Question; 4] = [
-    ("get", |reads, turn| {
+    ("get", 64, |reads, turn| {
         let (namespace, name) = &reads.names[turn.wrapping_mul(7919) % reads.names.len()];
         usize::from(reads.lister.store().find(Some(namespace), name).is_some())
     }),
-    ("index", |reads, turn| reads.by_app.get(&reads.apps[turn.wrapping_mul(31) % reads.apps.len()]).len()),
-    ("namespace", |reads, turn| {
+    ("index", 4, |reads, turn| reads.by_app.get(&reads.apps[turn.wrapping_mul(31) % reads.apps.len()]).len()),
+    ("namespace", 1, |reads, turn| {
         let (namespace, _) = &reads.names[turn.wrapping_mul(31) % reads.names.len()];
         reads.lister.store().list_namespace(namespace, &Selector::everything()).len()
     }),
-    ("selector", |reads, turn| {
+    ("selector", 1, |reads, turn| {
         reads.lister.list(&reads.selectors[turn.wrapping_mul(31) % reads.selectors.len()]).len()
     }),
 ];
@@ -104,7 +105,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
     let mut run = Run::new(PEER, format!("lister {count}"));
     let duration = Duration::from_millis(args.milliseconds);
-    for (name, question) in QUESTIONS {
+    for question in QUESTIONS {
+        let name = question.0;
         for &readers in &args.readers {
             let (rate, found) = measure(&reads, question, readers, duration);
             if found == 0 {
@@ -114,7 +116,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         }
     }
     let writes = prepare_writes(count)?;
-    for (name, question) in QUESTIONS {
+    for question in QUESTIONS {
+        let name = question.0;
         for &readers in &args.readers {
             let stop = Arc::new(AtomicBool::new(false));
             let written = Arc::new(AtomicU64::new(0));
@@ -169,7 +172,7 @@ async fn write(
 /// Asks from several threads at once, and gives the answers per second and the objects found.
 fn measure(
     reads: &Reads,
-    question: fn(&Reads, usize) -> usize,
+    (_, at_once, ask): Question,
     readers: usize,
     duration: Duration,
 ) -> (f64, usize) {
@@ -179,10 +182,9 @@ fn measure(
             let reads = reads.clone();
             thread::spawn(move || {
                 let (mut turns, mut found) = (0, 0);
-                // The clock is read once for several answers, so that it is not what is measured.
                 while begin.elapsed() < duration {
-                    for _ in 0..16 {
-                        found += question(&reads, reader * reads.objects / 8 + turns);
+                    for _ in 0..at_once {
+                        found += ask(&reads, reader * reads.objects / 8 + turns);
                         turns += 1;
                     }
                 }
