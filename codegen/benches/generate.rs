@@ -1,9 +1,9 @@
 //! How long generation takes, without reading and writing: the sample types, and 1 to 1,000 kinds.
-//! `hack/bench/generate.sh` measures the command itself.
+//! `hack/bench/genclient.sh` measures the command itself.
 
 use std::{collections::BTreeMap, hint::black_box, path::PathBuf};
 
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use divan::{Bencher, counter::ItemsCount};
 use genclient::{
     config::Config,
     generate,
@@ -40,22 +40,23 @@ fn run(reader: &dyn ReadFile, config: &Config) -> usize {
     generate(&sources, config, client).unwrap_or_else(|errors| panic!("{errors:?}")).len()
 }
 
-fn benchmarks(criterion: &mut Criterion) {
-    let config =
-        Config::parse("[[client]]\noutput = \"out\"\nsources = [\"apis\"]\n").expect("the text above is one");
-    let workspace = Folder(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(".."));
-    let mut group = criterion.benchmark_group("generate");
-    group.sample_size(10);
-    group.bench_function("samplecrd", |bencher| bencher.iter(|| run(black_box(&workspace), &config)));
-    for kinds in [1, 10, 100, 1000] {
-        let files = synthetic(kinds);
-        group.throughput(Throughput::Elements(kinds as u64));
-        group.bench_with_input(BenchmarkId::new("kinds", kinds), &files, |bencher, files| {
-            bencher.iter(|| run(black_box(files), &config));
-        });
-    }
-    group.finish();
+fn config() -> Config {
+    Config::parse("[[client]]\noutput = \"out\"\nsources = [\"apis\"]\n").expect("the text above is one")
 }
 
-criterion_group!(benches, benchmarks);
-criterion_main!(benches);
+#[divan::bench]
+fn samplecrd(bencher: Bencher<'_, '_>) {
+    let workspace = Folder(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(".."));
+    let config = config();
+    bencher.bench(|| run(black_box(&workspace), &config));
+}
+
+#[divan::bench(args = [1, 10, 100, 1000], sample_count = 10)]
+fn kinds(bencher: Bencher<'_, '_>, kinds: usize) {
+    let (files, config) = (synthetic(kinds), config());
+    bencher.counter(ItemsCount::new(kinds)).bench(|| run(black_box(&files), &config));
+}
+
+fn main() {
+    divan::main();
+}
