@@ -5,6 +5,8 @@
 //! `GENCLIENT_LONG=1` runs it for minutes. A coverage-guided fuzzer (`cargo fuzz`) needs a nightly
 //! compiler and is no part of the ordinary checks.
 
+#![allow(clippy::unwrap_used, reason = "what is missing ends the test, with its line")]
+
 use std::{collections::BTreeMap, fs, path::PathBuf, sync::OnceLock};
 
 use genclient::{attr::ATTRIBUTES, config::Config, generate, source::Sources, verb::Verb};

@@ -1,5 +1,7 @@
 //! The committed CRDs: what the compiled types say, valid for the API server, one for each kind.
 
+#![allow(clippy::unwrap_used, reason = "what is missing ends the test, with its line")]
+
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use fixture_apis::{crd::Rich, versions};

@@ -1,5 +1,7 @@
 //! The committed client of the fixtures is what the generator makes of them, always the same bytes.
 
+#![allow(clippy::unwrap_used, reason = "what is missing ends the test, with its line")]
+
 use std::{
     collections::BTreeMap,
     fs,

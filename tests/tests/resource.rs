@@ -1,5 +1,7 @@
 //! The constants that the derive writes: paths, plurals, scopes, groups.
 
+#![allow(clippy::unwrap_used, reason = "what is missing ends the test, with its line")]
+
 use fixture_apis::{core, group_names, lengths, names, plurals, protected, shapes, versions};
 use genclient_runtime::{CustomResourceExt, GroupVersionResource, KindList};
 use k8s_openapi::{ListableResource, Metadata};

@@ -1,5 +1,7 @@
 //! The scheme of the generated client: manifests of several documents into known types and back.
 
+#![allow(clippy::unwrap_used, reason = "what is missing ends the test, with its line")]
+
 use fixture_client::clientset::scheme::{Object, decode, encode};
 use genclient_runtime::{DecodeError, KnownObject};
 

@@ -1,5 +1,7 @@
 //! Annotated types on the wire: `apiVersion` and `kind` are constants of the type.
 
+#![allow(clippy::unwrap_used, reason = "what is missing ends the test, with its line")]
+
 use fixture_apis::{
     core::Parcel,
     fields::{Reference, ReferenceSpec},

@@ -3,6 +3,8 @@
 //! `tests/ui/compiler` holds what only the compiler can find. In every other folder each message is
 //! also what `genclient` says of the same file. `TRYBUILD=overwrite` writes the expected texts anew.
 
+#![allow(clippy::unwrap_used, reason = "what is missing ends the test, with its line")]
+
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use genclient::source::Sources;
@@ -15,8 +17,7 @@ fn the_macros_say_what_is_wrong_where_it_is() {
 /// The errors and helps of a compiler's output that come from the derives: those without a code.
 fn messages(stderr: &str) -> Vec<String> {
     let mut messages = Vec::new();
-    let mut lines = stderr.lines().peekable();
-    while let Some(line) = lines.next() {
+    for line in stderr.lines() {
         if let Some(message) = line.strip_prefix("error: ") {
             messages.push(message.to_owned());
         } else if let Some(help) = line.trim_start().strip_prefix("help: ") {
