@@ -3,6 +3,9 @@
 //! Entry points only: what an attribute means is decided by `genclient`'s parser, which the command
 //! line uses too, so that both say the same of the same source.
 
+// Whatever can fail is an error that the caller can handle; tests may end with a panic.
+#![warn(clippy::unwrap_used)]
+
 mod crd;
 mod group_version;
 mod list;

@@ -51,7 +51,7 @@ fn serde_of(field: &Field) -> TokenStream {
         return quote!(#[serde(default)]);
     }
     match is_option(&field.ty) {
-        true => quote!(#[serde(default, skip_serializing_if = "Option::is_none")]),
+        true => quote!(#[serde(default, skip_serializing_if = "::core::option::Option::is_none")]),
         false => quote!(),
     }
 }

@@ -1,6 +1,6 @@
 //! The checks that need more than one item: names that meet, and versions that must agree.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     diag::{Ctxt, Diagnostic},
@@ -28,6 +28,12 @@ fn at(resource: &Resource) -> Option<Location> {
     Some(resource.location.clone())
 }
 
+/// Two kinds in the order of the sources, so that it is the second one which is marked.
+fn in_order<'r>(a: &'r Resource, b: &'r Resource) -> (&'r Resource, &'r Resource) {
+    let place = |resource: &Resource| (resource.location.file, resource.location.range.start);
+    if place(a) <= place(b) { (a, b) } else { (b, a) }
+}
+
 fn first_of(group: &Group) -> Option<Location> {
     group.versions.first().and_then(|version| version.resources.first()).and_then(at)
 }
@@ -50,6 +56,8 @@ fn groups(model: &Model, cx: &Cx) {
         "informers",
     ];
     let mut accessors: BTreeMap<String, &Group> = BTreeMap::new();
+    let mut clients: BTreeMap<String, &Group> = BTreeMap::new();
+    let mut variants: BTreeMap<String, &Resource> = BTreeMap::new();
     for group in &model.groups {
         if RESERVED.contains(&group.ident.as_str()) {
             cx.error(
@@ -66,7 +74,12 @@ fn groups(model: &Model, cx: &Cx) {
         }
         for version in &group.versions {
             let accessor = group.accessor(version);
-            if let Some(other) = accessors.insert(accessor.clone(), group) {
+            // One ident for two groups has been told of already.
+            let other = accessors.insert(accessor.clone(), group);
+            if other.is_some_and(|other| other.ident == group.ident) {
+                continue;
+            }
+            if let Some(other) = other {
                 let error = Diagnostic::new(
                     version.resources.first().and_then(at),
                     format!(
@@ -77,6 +90,47 @@ fn groups(model: &Model, cx: &Cx) {
                 )
                 .help("choose another name for one of them: `group_version!(\"…\", ident = \"…\")`");
                 cx.error(error.related(first_of(other), "the first one is here"));
+                continue;
+            }
+            let client = format!("{}Client", group.camel(version));
+            if let Some(other) = clients.insert(client.clone(), group) {
+                cx.error(
+                    Diagnostic::new(
+                        version.resources.first().and_then(at),
+                        format!(
+                            "the groups `{}` and `{}` would both have the client `{client}`",
+                            other.display_name(),
+                            group.display_name()
+                        ),
+                    )
+                    .help("choose another name for one of them: `group_version!(\"…\", ident = \"…\")`")
+                    .related(first_of(other), "the first one is here"),
+                );
+                continue;
+            }
+            for resource in &version.resources {
+                let list = resource.list_path.as_ref().map(|list| list.name().to_owned());
+                for kind in std::iter::once(resource.kind.clone()).chain(list) {
+                    let variant = format!("{}{kind}", group.camel(version));
+                    // A kind that is there twice is told of with its version.
+                    if let Some(first) =
+                        variants.insert(variant.clone(), resource).filter(|first| first.kind != resource.kind)
+                    {
+                        cx.error(
+                            Diagnostic::new(
+                                at(resource),
+                                format!(
+                                    "`{}` and `{}` would both be `{variant}` in the scheme",
+                                    first.kind, resource.kind
+                                ),
+                            )
+                            .help(
+                                "rename one of the kinds, or a group: `group_version!(\"…\", ident = \"…\")`",
+                            )
+                            .related(at(first), "the first one is here"),
+                        );
+                    }
+                }
             }
         }
     }
@@ -88,22 +142,24 @@ fn kinds(group: &Group, version: &Version, cx: &Cx) {
     let mut plurals: BTreeMap<&str, &Resource> = BTreeMap::new();
     let mut kinds: BTreeMap<String, &Resource> = BTreeMap::new();
     for resource in &version.resources {
-        if let Some(first) = kinds.insert(resource.kind.clone(), resource) {
+        if let Some(other) = kinds.insert(resource.kind.clone(), resource) {
+            let (first, second) = in_order(other, resource);
             cx.error(
                 Diagnostic::new(
-                    at(resource),
+                    at(second),
                     format!("`{}` is defined twice in `{api_version}`", resource.kind),
                 )
                 .help("rename one of them, or put it into another group or version")
                 .related(at(first), "the first one is here"),
             );
-        } else if let Some(first) = plurals.insert(&resource.plural, resource) {
+        } else if let Some(other) = plurals.insert(&resource.plural, resource) {
+            let (first, second) = in_order(other, resource);
             cx.error(
                 Diagnostic::new(
-                    at(resource),
+                    at(second),
                     format!(
                         "`{}` and `{}` have the same plural `{}` in `{api_version}`",
-                        first.kind, resource.kind, resource.plural
+                        first.kind, second.kind, resource.plural
                     ),
                 )
                 .help("choose another one: `#[genclient(plural = \"…\")]`")
@@ -130,12 +186,19 @@ fn idents(group: &Group, version: &Version, cx: &Cx) {
     let version_client = format!("{}Client", group.camel(version));
     let mut modules: BTreeMap<&str, &Resource> = BTreeMap::new();
     let mut accessors: BTreeMap<String, &Resource> = BTreeMap::new();
+    let mut types: BTreeMap<String, &Resource> = BTreeMap::new();
     for resource in &version.resources {
-        let clash = |first: &Resource, what: &str, name: &str| {
+        // Where one name clashes, those that are made of it do too: one of them is enough.
+        let mut told = false;
+        let mut clash = |other: &Resource, what: &str, name: &str| {
+            if std::mem::replace(&mut told, true) {
+                return;
+            }
+            let (first, second) = in_order(other, resource);
             cx.error(
                 Diagnostic::new(
-                    at(resource),
-                    format!("`{}` and `{}` would both have the {what} `{name}`", first.kind, resource.kind),
+                    at(second),
+                    format!("`{}` and `{}` would both have the {what} `{name}`", first.kind, second.kind),
                 )
                 .help("rename one of the kinds, or choose another plural: `#[genclient(plural = \"…\")]`")
                 .related(at(first), "the first one is here"),
@@ -167,7 +230,14 @@ fn idents(group: &Group, version: &Version, cx: &Cx) {
                 .help("choose another plural: `#[genclient(plural = \"…\")]`"),
             );
         }
-        if format!("{}Client", resource.kind) == version_client {
+        for name in [Some(resource.client_name()), resource.all_name()].into_iter().flatten() {
+            if let Some(first) = types.insert(name.clone(), resource)
+                && !same_plural(first)
+            {
+                clash(first, "client", &name);
+            }
+        }
+        if resource.client_name() == version_client {
             cx.error(
                 Diagnostic::new(
                     at(resource),
@@ -226,15 +296,11 @@ fn versions(group: &Group, cx: &Cx) {
 /// What the API server asks of a CRD.
 fn crds(group: &Group, cx: &Cx) {
     const APPROVED: &str = "api-approved.kubernetes.io";
+    if group.name.is_empty() {
+        return;
+    }
     for (kind, versions) in by_kind(group) {
         let Some(first) = versions.iter().find(|resource| resource.crd) else { continue };
-        if group.name.is_empty() {
-            cx.error(
-                Diagnostic::new(at(first), format!("`{kind}` is in the core group, which takes no CRDs"))
-                    .help("add `#[genclient(no_crd)]`, or choose a group"),
-            );
-            continue;
-        }
         let name = format!("{}.{}", first.plural, group.name);
         if name.len() > 253 {
             cx.error(
@@ -283,7 +349,9 @@ fn crds(group: &Group, cx: &Cx) {
 fn by_kind(group: &Group) -> BTreeMap<&str, Vec<&Resource>> {
     let mut kinds: BTreeMap<&str, Vec<&Resource>> = BTreeMap::new();
     for version in &group.versions {
-        for resource in &version.resources {
+        let mut seen = BTreeSet::new();
+        // A kind that is there twice in one version is told of as such.
+        for resource in version.resources.iter().filter(|resource| seen.insert(&resource.kind)) {
             let versions = kinds.entry(&resource.kind).or_default();
             versions.push(resource);
         }

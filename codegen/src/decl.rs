@@ -28,7 +28,7 @@ impl ResourceDecl {
         let fields = named_fields(cx, input, "GenClient");
         let has_status = fields.as_ref().is_some_and(|fields| field(fields, "status").is_some());
         let attrs = resource_attrs(cx, &input.attrs, has_status);
-        check_kind(cx, &input.ident);
+        check_kind(cx, &input.ident, &attrs);
         let fields = fields?;
         check_metadata(cx, input, &fields, "ObjectMeta");
         check_reserved(cx, &fields);
@@ -211,21 +211,31 @@ fn group_ident(cx: &Ctxt, entry: &Entry) -> Option<Spanned<String>> {
     Some(ident)
 }
 
-fn check_kind(cx: &Ctxt, ident: &Ident) {
+fn check_kind(cx: &Ctxt, ident: &Ident, attrs: &ResourceAttrs) {
     let kind = ident.to_string();
+    // A CRD also names the kind of the list, and all its names are DNS labels.
+    let allowed = if attrs.no_crd { 63 } else { 63 - "List".len() };
     if !kind.starts_with(|c: char| c.is_ascii_uppercase()) || !kind.chars().all(|c| c.is_ascii_alphanumeric())
     {
         cx.error(
             Diagnostic::new(ident.span(), format!("`{kind}` is not a valid kind"))
                 .help("a kind is in camel case, of ASCII letters and digits"),
         );
-    } else if kind.len() > 63 {
+    } else if kind.len() > allowed {
         cx.error(
             Diagnostic::new(
                 ident.span(),
-                format!("the kind has {} characters, and 63 are allowed", kind.len()),
+                format!("the kind has {} characters, and {allowed} are allowed", kind.len()),
             )
             .help("choose a shorter name"),
+        );
+    } else if attrs.plural.is_none()
+        && let Err(why) = names::dns_1035_label(&names::plural(&kind))
+    {
+        let plural = names::plural(&kind);
+        cx.error(
+            Diagnostic::new(ident.span(), format!("`{plural}` is not a valid plural: {why}"))
+                .help("choose another one: `#[genclient(plural = \"…\")]`"),
         );
     }
 }

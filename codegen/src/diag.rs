@@ -7,7 +7,7 @@ use proc_macro2::Span;
 /// One error: where it is, what is wrong, and what to do about it.
 ///
 /// While one item is read the place is a [`Span`], which is what a macro has; the command line
-/// turns it into a [`Location`](crate::Location), which also names the file.
+/// turns it into a location, which also names the file.
 #[derive(Clone, Debug)]
 pub struct Diagnostic<S = Span> {
     /// The source to mark.
@@ -108,10 +108,7 @@ impl<S> Drop for Ctxt<S> {
 }
 
 /// Of the candidates, the one the writer may have meant.
-pub(crate) fn did_you_mean<'a>(
-    written: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn did_you_mean<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .into_iter()
         .map(|candidate| (strsim::damerau_levenshtein(written, candidate), candidate))

@@ -6,11 +6,14 @@
 //! Sources ── parse ──▶ declarations ── lower ──▶ Model ── check ──▶ Model ── render ──▶ GeneratedFile…
 //! ```
 //!
-//! [`generate`] is pure: files are read into [`Sources`](source::Sources) before it and written by
+//! `generate` is pure: files are read into `Sources` before it and written by
 //! the command line after it. Every stage collects all its errors; between the stages they are looked at.
 //!
 //! Without the feature `generate` the crate is the part that the derives share: the attribute
 //! grammar ([`attr`]), what one item says ([`decl`]), names ([`names`]) and errors ([`diag`]).
+
+// Whatever can fail is an error that the caller can handle; tests may end with a panic.
+#![warn(clippy::unwrap_used)]
 
 pub mod attr;
 pub mod decl;

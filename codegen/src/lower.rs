@@ -37,6 +37,7 @@ pub(crate) fn lower(sources: &Sources, declarations: &Declarations, cx: &Ctxt<Op
         }
     }
     orphaned_lists(declarations, cx);
+    shared_idents(&groups, &declarations.resources, cx);
     let mut model = Model { groups: groups.into_values().collect() };
     model.groups.sort_by(|a, b| a.ident.cmp(&b.ident));
     for group in &mut model.groups {
@@ -126,6 +127,34 @@ fn group_idents(
         idents.insert((*group).to_owned(), names::escape(&ident));
     }
     idents
+}
+
+/// Two groups under one name would be one folder. Where both names are given, that has been told of.
+fn shared_idents(
+    groups: &BTreeMap<String, Group>,
+    resources: &[(Found<ResourceDecl>, GroupVersion)],
+    cx: &Ctxt<Option<Location>>,
+) {
+    let place = |group: &Group| resources.iter().find(|(_, found)| found.group == group.name);
+    let mut idents: BTreeMap<&str, &Group> = BTreeMap::new();
+    for group in groups.values() {
+        let Some(other) = idents.insert(&group.ident, group) else { continue };
+        let (Some((found, here)), Some((first, there))) = (place(group), place(other)) else { continue };
+        if here.ident.is_some() && there.ident.is_some() {
+            continue;
+        }
+        cx.error(
+            Diagnostic::new(
+                Some(found.location.clone()),
+                format!(
+                    "the groups `{}` and `{}` would both be called `{}`",
+                    other.name, group.name, group.ident
+                ),
+            )
+            .help("choose another name for one of them: `group_version!(\"…\", ident = \"…\")`")
+            .related(Some(first.location.clone()), "the first one is here"),
+        );
+    }
 }
 
 /// A list whose items are not annotated serves nobody.

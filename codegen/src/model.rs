@@ -72,6 +72,17 @@ pub struct Resource {
 }
 
 impl Resource {
+    /// The name of the client.
+    pub fn client_name(&self) -> String {
+        format!("{}Client", self.kind)
+    }
+
+    /// The name of the client for all namespaces, where there is one.
+    pub fn all_name(&self) -> Option<String> {
+        let reads = [Verb::List, Verb::Watch].iter().any(|verb| self.verbs.contains(verb));
+        (self.namespaced && reads).then(|| format!("All{}", names::camel(&self.accessor)))
+    }
+
     /// Whether a lister is generated.
     pub fn has_lister(&self) -> bool {
         self.verbs.contains(&Verb::Get) && self.verbs.contains(&Verb::List)

@@ -14,8 +14,8 @@ use clap::{Parser, ValueEnum};
 #[derive(Clone, Debug, Parser)]
 #[command(name = "samplecrd-controller", version, max_term_width = 100)]
 pub struct Args {
-    /// The kubeconfig file.
-    #[arg(long, env = "KUBECONFIG", value_name = "FILE")]
+    /// The kubeconfig file, instead of those that `KUBECONFIG` names.
+    #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
 
     /// The address of the API server; overrides that of the kubeconfig.
@@ -34,13 +34,13 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = at_least_one)]
     pub workers: usize,
 
-    /// How often handlers are told of every object again.
+    /// How often handlers are told of every object again; 0s for never.
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = humantime::parse_duration)]
     pub resync: Duration,
 
     /// How long after a success the provider is looked at again, to repair what changed behind the
     /// controller's back.
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = some_time)]
     pub drift_interval: Duration,
 
     /// Do not hold deleted objects back with a finalizer; networks of objects that are deleted while
@@ -90,6 +90,15 @@ pub enum LogFormat {
     Text,
     /// One JSON object a line.
     Json,
+}
+
+/// A network that is looked at again at once is looked at all the time.
+fn some_time(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(time) if time < Duration::from_millis(100) => Err("it must be at least 100ms".to_owned()),
+        Ok(time) => Ok(time),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {

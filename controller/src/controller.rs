@@ -1,10 +1,11 @@
 //! The controller: handlers that queue keys, workers that reconcile them.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{collections::HashSet, future::Future, sync::Arc, time::Duration};
 
 use genclient_runtime::{Cause, Event, ObjectKey, Selector, WorkQueue, events::EventRecorder};
 use samplecrd_apis::samplecrd::v1::Network;
-use samplecrd_client::{clientset::Clientset, informers::samplecrd::v1::NetworkInformer};
+use samplecrd_client::{clientset::Clientset, informers::SharedInformerFactory};
+use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::{
@@ -21,7 +22,7 @@ const FLUSH_DEADLINE: Duration = Duration::from_secs(3);
 
 /// Keeps a network in the provider for each Network object.
 pub struct Controller<P> {
-    informer: NetworkInformer,
+    factory: SharedInformerFactory,
     queue: WorkQueue<ObjectKey>,
     reconciler: Arc<Reconciler<P>>,
 }
@@ -30,12 +31,13 @@ impl<P: Provider> Controller<P> {
     /// Registers the handlers: whatever happens to a Network queues its key.
     pub fn new(
         clientset: Clientset,
-        informer: NetworkInformer,
+        factory: SharedInformerFactory,
         provider: P,
         events: EventRecorder,
         options: Options,
     ) -> Self {
         info!("setting up event handlers");
+        let informer = factory.samplecrd().v1().networks();
         let queue = WorkQueue::new("networks");
         let handler_queue = queue.clone();
         informer.informer().add_event_handler(move |event: &Event<Network>| match event {
@@ -54,18 +56,20 @@ impl<P: Provider> Controller<P> {
             options,
             reported: Default::default(),
         });
-        Self { informer, queue, reconciler }
+        Self { factory, queue, reconciler }
     }
 
-    /// Waits for the cache, runs the workers until `shutdown` comes, and ends cleanly.
+    /// Starts the informers and waits for their caches, runs the workers until `shutdown` comes, and ends
+    /// cleanly.
     pub async fn run(self, workers: usize, shutdown: impl Future<Output = ()>) {
         info!("starting network control loop");
+        self.factory.start();
         let mut shutdown = std::pin::pin!(shutdown);
         tokio::select! {
-            () = self.wait_for_cache() => {}
+            () = self.wait_for_caches() => {}
             () = &mut shutdown => {
-                info!("asked to stop before the cache was there");
-                return;
+                info!("asked to stop before the caches were there");
+                return self.factory.shutdown().await;
             }
         }
         info!(workers, "starting workers");
@@ -88,15 +92,18 @@ impl<P: Provider> Controller<P> {
             warn!(%key, "this key was still worked on when the time was over");
         }
         let unsent = self.reconciler.events.flush(FLUSH_DEADLINE).await;
+        self.factory.shutdown().await;
         info!(queued = left.queued.len(), delayed = left.delayed.len(), unsent_events = unsent, "stopped");
     }
 
-    /// Waits for the first list, however long it takes, and keeps saying that it does.
-    async fn wait_for_cache(&self) {
+    /// Waits for the first list, however long it takes, and keeps saying what it waits for.
+    async fn wait_for_caches(&self) {
         info!("waiting for informer caches to sync");
-        let informer = self.informer.informer();
-        while tokio::time::timeout(SYNC_REPORT, informer.wait_for_sync()).await.is_err() {
-            info!("still waiting for informer caches to sync");
+        loop {
+            let next_report = Instant::now() + SYNC_REPORT;
+            let Err(error) = self.factory.wait_for_cache_sync(SYNC_REPORT).await else { return };
+            info!("still waiting for informer caches to sync: {error}");
+            tokio::time::sleep_until(next_report).await;
         }
     }
 }
@@ -113,14 +120,15 @@ async fn sweep<P: Provider>(reconciler: Arc<Reconciler<P>>, queue: WorkQueue<Obj
         tokio::time::sleep(wait).await;
         wait = (wait * 2).min(Duration::from_secs(60));
     };
-    let present: std::collections::HashSet<(ObjectKey, String)> = reconciler
+    // By uid alone: a network that somebody renamed in the provider still has its object.
+    let present: HashSet<String> = reconciler
         .networks
         .list(&Selector::everything())
         .iter()
-        .map(|network| (ObjectKey::of(&**network), network.metadata.uid.clone().unwrap_or_default()))
+        .filter_map(|network| network.metadata.uid.clone())
         .collect();
     for owner in owners.iter().filter(|owner| reconciler.is_watched(owner)) {
-        if !present.contains(&(owner.key(), owner.uid.clone())) {
+        if !present.contains(&owner.uid) {
             info!(key = %owner.key(), uid = %owner.uid, "found an orphaned network in the provider");
             let _ = queue.add(owner.key());
         }

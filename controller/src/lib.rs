@@ -4,6 +4,9 @@
 //! [`Controller::run`] waits for the cache and starts the workers, and each worker brings one key
 //! after the other in line with the [`provider`].
 
+// Whatever can fail is an error that the caller can handle; tests may end with a panic.
+#![warn(clippy::unwrap_used)]
+
 pub mod cli;
 mod controller;
 pub mod provider;

@@ -1,5 +1,8 @@
 //! `samplecrd-controller`: flags, clients, factory, signals.
 
+// Whatever can fail is an error that the caller can handle; tests may end with a panic.
+#![warn(clippy::unwrap_used)]
+
 use std::{io::IsTerminal, process::ExitCode};
 
 use clap::Parser;
@@ -40,7 +43,7 @@ async fn start(args: &Args) -> Result<(), Failure> {
     match args.provider {
         ProviderKind::Memory => match &args.memory_url {
             None => run(args, Memory::default()).await,
-            Some(url) => run(args, RemoteMemory::new(url)?).await,
+            Some(url) => run(args, RemoteMemory::new(parse_url(url)?)).await,
         },
         ProviderKind::Neutron => {
             let mut cloud = Cloud::from_env(|name| std::env::var(name).ok())?;
@@ -69,12 +72,7 @@ async fn run(args: &Args, provider: impl Provider) -> Result<(), Failure> {
         drift_interval: args.drift_interval,
         namespaces: args.namespaces.clone(),
     };
-    let controller =
-        Controller::new(clientset, factory.samplecrd().v1().networks(), provider, events, options);
-
-    factory.start();
-    controller.run(args.workers, shutdown).await;
-    factory.shutdown().await;
+    Controller::new(clientset, factory, provider, events, options).run(args.workers, shutdown).await;
     Ok(())
 }
 
@@ -87,18 +85,25 @@ async fn kube_config(args: &Args) -> Result<Config, Failure> {
                 .map_err(|error| format!("cannot read the kubeconfig `{}`: {error}", path.display()))?;
             Config::from_custom_kubeconfig(kubeconfig, &options).await?
         }
-        None if args.context.is_some() => Config::from_kubeconfig(&options).await?,
+        // `KUBECONFIG` can name several files; they are merged.
+        None if args.context.is_some() || std::env::var_os("KUBECONFIG").is_some() => {
+            Config::from_kubeconfig(&options).await?
+        }
         None => match (Config::infer().await, &args.master) {
             (Ok(config), _) => config,
-            (Err(_), Some(master)) => Config::new(master.parse()?),
+            (Err(_), Some(master)) => Config::new(parse_url(master)?),
             (Err(error), None) => return Err(error.into()),
         },
     };
     if let Some(master) = &args.master {
-        config.cluster_url = master.parse().map_err(|error| format!("`{master}` is not a URL: {error}"))?;
+        config.cluster_url = parse_url(master)?;
     }
     info!(server = %config.cluster_url, "using cluster");
     Ok(config)
+}
+
+fn parse_url(url: &str) -> Result<http::Uri, String> {
+    url.parse().map_err(|error| format!("`{url}` is not a URL: {error}"))
 }
 
 /// Comes with the first SIGINT or SIGTERM; the second one ends the process.
@@ -128,9 +133,10 @@ async fn next(interrupt: &mut Signal, terminate: &mut Signal) -> &'static str {
 }
 
 fn init_logging(args: &Args) {
+    // What kube's client logs of a failure is in the error that it gives back, too.
     let level = match args.verbose {
-        0 => "info",
-        1 => "info,samplecrd_controller=debug,genclient_runtime=debug",
+        0 => "info,kube_client=off",
+        1 => "info,kube_client=off,samplecrd_controller=debug,genclient_runtime=debug,neutron_client=debug",
         _ => "trace",
     };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));

@@ -1,5 +1,8 @@
 //! One key brought in line with the provider: get, decide, act, report.
 
+#[cfg(test)]
+mod tests;
+
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use genclient_runtime::{Action, ObjectKey, Patch, events::EventRecorder};
@@ -79,6 +82,7 @@ impl<P: Provider> Reconciler<P> {
         if has_finalizer(network) {
             info!(%key, "deleting network in the provider");
             self.provider.delete(&owner(key, network)).await?;
+            // That the object is gone already is what was wanted.
             self.set_finalizers(key, network, without_finalizer(network)).await?;
         }
         Ok(Outcome::Settled)
@@ -97,7 +101,11 @@ impl<P: Provider> Reconciler<P> {
         // The finalizer comes first: a network that exists must never be without it.
         if self.options.finalizer && !has_finalizer(network) {
             let finalizers = network.metadata.finalizers.iter().flatten().cloned();
-            self.set_finalizers(key, network, finalizers.chain([FINALIZER.to_owned()]).collect()).await?;
+            let finalizers = finalizers.chain([FINALIZER.to_owned()]).collect();
+            if !self.set_finalizers(key, network, finalizers).await? {
+                info!(%key, "network was deleted meanwhile");
+                return Ok(Outcome::Settled);
+            }
         }
         let owner = owner(key, network);
         match self.provider.get(&owner).await? {
@@ -113,21 +121,23 @@ impl<P: Provider> Reconciler<P> {
         Ok(Outcome::Synced)
     }
 
-    /// Replaces the finalizers, unless somebody else changed the object meanwhile.
+    /// Replaces the finalizers, and says whether the object still exists.
+    ///
+    /// If somebody else changed the object meanwhile it is a conflict: the queue tries again with the
+    /// newer state, and the user is not told.
     async fn set_finalizers(
         &self,
         key: &ObjectKey,
         network: &Network,
         finalizers: Vec<String>,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let namespace = key.namespace.as_deref().unwrap_or_default();
         let patch = Patch::Merge(json!({
             "metadata": { "resourceVersion": network.metadata.resource_version, "finalizers": finalizers },
         }));
         match self.clientset.samplecrd_v1().networks(namespace).patch(&key.name, &patch).await {
-            Ok(_) => Ok(()),
-            // Gone already: there is nothing left to hold back.
-            Err(error) if error.is_not_found() => Ok(()),
+            Ok(_) => Ok(true),
+            Err(error) if error.is_not_found() => Ok(false),
             Err(error) => Err(error.into()),
         }
     }
@@ -140,6 +150,7 @@ impl<P: Provider> Reconciler<P> {
         result: Result<Outcome, Error>,
     ) -> Result<Action, Error> {
         let again = Ok(Action::requeue(self.options.drift_interval));
+        let version = network.metadata.resource_version.as_deref().unwrap_or_default();
         match result {
             Ok(Outcome::Synced) => {
                 let synced = (
@@ -149,17 +160,17 @@ impl<P: Provider> Reconciler<P> {
                 if self.reported.lock().insert(key.clone(), synced.clone()) != Some(synced) {
                     self.events.normal(network, "Synced", "Network synced successfully");
                 }
-                info!(%key, "successfully synced");
+                info!(%key, version, "successfully synced");
                 again
             }
             Ok(Outcome::Settled) => {
                 self.reported.lock().remove(key);
-                info!(%key, "successfully synced");
+                info!(%key, version, "successfully synced");
                 Ok(Action::await_change())
             }
             Ok(Outcome::Invalid(reason)) => {
                 self.reported.lock().remove(key);
-                warn!(%key, %reason, "the spec is not valid; waiting for it to change");
+                warn!(%key, version, %reason, "the spec is not valid; waiting for it to change");
                 self.events.warning(network, "InvalidSpec", reason);
                 Ok(Action::await_change())
             }
@@ -169,7 +180,7 @@ impl<P: Provider> Reconciler<P> {
                 match error.retry_policy() {
                     RetryPolicy::Backoff => Err(error.into()),
                     RetryPolicy::AfterChange => {
-                        warn!(%key, %error, "the provider refuses the network; a person must change something");
+                        warn!(%key, version, %error, "the provider refuses the network; a person must change something");
                         again
                     }
                 }

@@ -249,12 +249,27 @@ impl fmt::Display for Error {
                     (true, true) => write!(f, "the server answered with HTTP status {}", status.code),
                 }
             }
-            Cause::Kube(error) => write!(f, "{error}"),
+            Cause::Kube(error) => write_chain(f, error),
             Cause::Decode { path, source } => write!(f, "the answer does not decode at {path}: {source}"),
             Cause::Timeout(limit) => write!(f, "no answer within {limit:?}"),
             Cause::InvalidRequest(error) => write!(f, "{error}"),
         }
     }
+}
+
+/// Writes an error with those of its causes that its own text leaves out: "client error (Connect)" helps
+/// nobody without the "connection refused" behind it.
+fn write_chain(f: &mut fmt::Formatter<'_>, error: &dyn StdError) -> fmt::Result {
+    let mut said = error.to_string();
+    f.write_str(&said)?;
+    for cause in std::iter::successors(error.source(), |&cause| cause.source()) {
+        let text = cause.to_string();
+        if !said.contains(&text) {
+            write!(f, ": {text}")?;
+            said = text;
+        }
+    }
+    Ok(())
 }
 
 impl fmt::Debug for Error {
@@ -303,6 +318,21 @@ mod tests {
         );
         assert!(error.is_not_found() && !error.is_conflict());
         assert!(error.source().is_some_and(|source| source.is::<kube::Error>()));
+    }
+
+    #[test]
+    fn an_error_says_what_is_behind_it() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("{0}")]
+        struct Layer(&'static str, #[source] Option<Box<Layer>>);
+        let refused = Layer("connection refused", None);
+        let tcp = Layer("tcp connect error", Some(Box::new(refused)));
+        let client = Layer("client error (Connect)", Some(Box::new(tcp)));
+        let error = Error::from(kube::Error::Service(Box::new(client)));
+        assert_eq!(
+            error.to_string(),
+            "ServiceError: client error (Connect): tcp connect error: connection refused"
+        );
     }
 
     #[test]

@@ -3,6 +3,9 @@
 //! Generated code is a thin typed face over this crate: whatever it does is done here, and every
 //! name it needs, of kube and k8s-openapi too, is exported from here.
 
+// Whatever can fail is an error that the caller can handle; tests may end with a panic.
+#![warn(clippy::unwrap_used)]
+
 // The derives name this crate by its name, in its own tests too.
 extern crate self as genclient_runtime;
 

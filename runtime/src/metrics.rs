@@ -16,6 +16,13 @@
 //! | `genclient_workqueue_panics_total` | counter | `queue` | panics that were caught while a key was worked on |
 //! | `genclient_events_sent_total` | counter | `controller` | events that the API server took |
 //! | `genclient_events_dropped_total` | counter | `controller`, `reason` | events that were not sent: `queue_full`, `spam` or `failed` |
+//! | `genclient_reflector_lists_total` | counter | `resource`, `mode` | whole states told, `streamed` or `paged` |
+//! | `genclient_reflector_list_duration_seconds` | histogram | `resource` | how long reading a whole state took |
+//! | `genclient_reflector_listed_objects` | gauge | `resource` | objects in the last whole state |
+//! | `genclient_reflector_watches_total` | counter | `resource` | watches begun |
+//! | `genclient_reflector_events_total` | counter | `resource` | changes and bookmarks told |
+//! | `genclient_reflector_invalid_objects_total` | counter | `resource` | objects that did not decode, each time they came |
+//! | `genclient_reflector_errors_total` | counter | `resource`, `problem` | failed attempts to list or watch |
 //! | `genclient_informer_deltas_total` | counter | `resource` | deltas that the cache took in |
 //! | `genclient_informer_relists_total` | counter | `resource` | lists that the cache was compared with |
 //! | `genclient_informer_events_total` | counter | `resource` | changes that listeners were to be told of, before coalescing; a resync that a delta asks for counts |
@@ -53,6 +60,20 @@ pub const WORKQUEUE_PANICS: &str = "genclient_workqueue_panics_total";
 pub const EVENTS_SENT: &str = "genclient_events_sent_total";
 /// Events that were not sent.
 pub const EVENTS_DROPPED: &str = "genclient_events_dropped_total";
+/// Whole states told.
+pub const REFLECTOR_LISTS: &str = "genclient_reflector_lists_total";
+/// How long reading a whole state took.
+pub const REFLECTOR_LIST_DURATION: &str = "genclient_reflector_list_duration_seconds";
+/// Objects in the last whole state.
+pub const REFLECTOR_LISTED_OBJECTS: &str = "genclient_reflector_listed_objects";
+/// Watches begun.
+pub const REFLECTOR_WATCHES: &str = "genclient_reflector_watches_total";
+/// Changes and bookmarks told.
+pub const REFLECTOR_EVENTS: &str = "genclient_reflector_events_total";
+/// Objects that did not decode, each time they came.
+pub const REFLECTOR_INVALID_OBJECTS: &str = "genclient_reflector_invalid_objects_total";
+/// Failed attempts to list or watch.
+pub const REFLECTOR_ERRORS: &str = "genclient_reflector_errors_total";
 /// Deltas that the cache took in.
 pub const INFORMER_DELTAS: &str = "genclient_informer_deltas_total";
 /// Lists that the cache was compared with.
@@ -89,6 +110,18 @@ const ALL: &[(&str, Kind, Unit, &str)] = &[
     (WORKQUEUE_PANICS, Kind::Counter, Unit::Count, "Panics that were caught while a key was worked on"),
     (EVENTS_SENT, Kind::Counter, Unit::Count, "Events that the API server took"),
     (EVENTS_DROPPED, Kind::Counter, Unit::Count, "Events that were not sent"),
+    (REFLECTOR_LISTS, Kind::Counter, Unit::Count, "Whole states told, streamed or paged"),
+    (REFLECTOR_LIST_DURATION, Kind::Histogram, Unit::Seconds, "How long reading a whole state took"),
+    (REFLECTOR_LISTED_OBJECTS, Kind::Gauge, Unit::Count, "Objects in the last whole state"),
+    (REFLECTOR_WATCHES, Kind::Counter, Unit::Count, "Watches begun"),
+    (REFLECTOR_EVENTS, Kind::Counter, Unit::Count, "Changes and bookmarks told"),
+    (
+        REFLECTOR_INVALID_OBJECTS,
+        Kind::Counter,
+        Unit::Count,
+        "Objects that did not decode, each time they came",
+    ),
+    (REFLECTOR_ERRORS, Kind::Counter, Unit::Count, "Failed attempts to list or watch"),
     (INFORMER_DELTAS, Kind::Counter, Unit::Count, "Deltas that the cache took in"),
     (INFORMER_RELISTS, Kind::Counter, Unit::Count, "Lists that the cache was compared with"),
     (

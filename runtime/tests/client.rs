@@ -29,11 +29,11 @@ fn answering(answer: Value) -> (TypedClient<ConfigMap>, Log) {
 }
 
 fn object(name: &str) -> ConfigMap {
-    serde_json::from_value(config_map(name, 5)).unwrap()
+    serde_json::from_value(config_map(name, 5)).expect("it is a ConfigMap")
 }
 
 fn target(log: &Log) -> String {
-    let request = log.all().pop().unwrap();
+    let request = log.all().pop().expect("a request was sent");
     let query: Vec<_> = request.query.iter().map(|(key, value)| format!("{key}={value}")).collect();
     format!("{} {}?{}", request.method, request.path, query.join("&"))
 }

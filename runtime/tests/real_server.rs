@@ -31,13 +31,13 @@ fn map(name: &str, value: &str) -> ConfigMap {
     serde_json::from_value(
         json!({"metadata": {"name": name, "labels": {"app": "test"}}, "data": {"x": value}}),
     )
-    .unwrap()
+    .expect("the server takes it")
 }
 
 /// A namespace of its own for each test on the shared server.
 async fn namespace(client: &kube::Client, name: &str) -> TypedClient<ConfigMap> {
-    let namespace = serde_json::from_value(json!({"metadata": {"name": name}})).unwrap();
-    TypedClient::<Namespace>::cluster(client.clone()).create(&namespace).await.unwrap();
+    let namespace = serde_json::from_value(json!({"metadata": {"name": name}})).expect("it is a Namespace");
+    TypedClient::<Namespace>::cluster(client.clone()).create(&namespace).await.expect("the server takes it");
     TypedClient::namespaced(client.clone(), name)
 }
 

@@ -208,7 +208,9 @@ impl Entry {
     /// `word(a, b)`: identifiers.
     pub fn words(&self, cx: &Ctxt, example: &str) -> Option<Vec<Ident>> {
         let mut words = Vec::new();
-        for piece in pieces(self.args(cx, example)?) {
+        let pieces = pieces(self.args(cx, example)?);
+        let empty = pieces.is_empty();
+        for piece in pieces {
             let span = piece.to_token_stream().span();
             match Ident::parse_any.parse2(piece) {
                 Ok(word) => words.push(word),
@@ -218,6 +220,7 @@ impl Entry {
                 ),
             }
         }
-        Some(words)
+        // Where nothing that is left is a word, that has been told, and is not the same as nothing.
+        (empty || !words.is_empty()).then_some(words)
     }
 }

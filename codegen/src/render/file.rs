@@ -106,7 +106,7 @@ impl Uses {
     }
 }
 
-/// The name of the module through which a file reaches the API types of a version.
+/// A type by its whole path.
 pub(super) fn type_path(path: &TypePath) -> TokenStream {
     // What k8s-openapi defines is reached through the runtime, which is the one crate that generated
     // code depends on beside the API types.

@@ -6,7 +6,6 @@ use quote::{format_ident, quote};
 use super::file::{Files, Uses, doc, doc_with, ident, type_path};
 use crate::{
     model::{Group, Method, Model, Resource, Version},
-    names,
     verb::Verb,
 };
 
@@ -35,12 +34,6 @@ pub(super) fn render(model: &Model, files: &mut Files) {
     }
 }
 
-/// The name of the client for all namespaces, where there is one.
-fn all_namespaces(resource: &Resource) -> Option<proc_macro2::Ident> {
-    let reads = [Verb::List, Verb::Watch].iter().any(|verb| resource.verbs.contains(verb));
-    (resource.namespaced && reads).then(|| format_ident!("All{}", names::camel(&resource.accessor)))
-}
-
 fn render_version(group: &Group, version: &Version, files: &mut Files) {
     let api_version = group.api_version(version);
     let name = format!("{}Client", group.camel(version));
@@ -51,8 +44,8 @@ fn render_version(group: &Group, version: &Version, files: &mut Files) {
     let mut accessors = Vec::new();
     for resource in &version.resources {
         let module = ident(&resource.module);
-        let kind_client = format_ident!("{}Client", resource.kind);
-        let all = all_namespaces(resource);
+        let kind_client = format_ident!("{}", resource.client_name());
+        let all = resource.all_name().map(|name| ident(&name));
         exports.push(match &all {
             Some(all) => quote!(pub use #module::{#all, #kind_client};),
             None => quote!(pub use #module::#kind_client;),
@@ -128,8 +121,8 @@ struct Context<'a> {
 }
 
 fn render_resource(group: &Group, version: &Version, resource: &Resource, files: &mut Files) {
-    let client_name = format_ident!("{}Client", resource.kind);
-    let all = all_namespaces(resource);
+    let client_name = format_ident!("{}", resource.client_name());
+    let all = resource.all_name().map(|name| ident(&name));
     let own = [Some(client_name.to_string()), all.as_ref().map(ToString::to_string)];
     let mut uses = Uses::new(own.into_iter().flatten());
     let object = uses.api_type(&resource.type_path, &version.ident);

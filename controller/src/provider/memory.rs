@@ -109,8 +109,8 @@ pub struct RemoteMemory {
 
 impl RemoteMemory {
     /// Uses the networks that are served at this URL.
-    pub fn new(url: &str) -> Result<Self, http::uri::InvalidUri> {
-        Ok(Self { client: Client::builder(TokioExecutor::new()).build_http(), url: url.parse()? })
+    pub fn new(url: http::Uri) -> Self {
+        Self { client: Client::builder(TokioExecutor::new()).build_http(), url }
     }
 
     async fn call<R: DeserializeOwned>(&self, call: Call) -> Result<R, Error> {
@@ -237,7 +237,7 @@ mod tests {
         let url = format!("http://{}/", listener.local_addr().unwrap());
         let memory = Memory::default();
         let server = tokio::spawn(serve_memory(memory.clone(), listener));
-        let remote = RemoteMemory::new(&url).unwrap();
+        let remote = RemoteMemory::new(url.parse().unwrap());
         keeps_the_contracts(&remote).await;
         memory.insert(&owner("c", "4"), Desired::parse("fd00::/64", "fd00::1").unwrap());
         assert_eq!(remote.owners().await.unwrap(), [owner("c", "4")]);

@@ -13,6 +13,9 @@
 //!
 //! The servers live in real time: a test that uses them does not pause tokio's clock.
 
+// Whatever can fail is an error that the caller can handle; tests may end with a panic.
+#![warn(clippy::unwrap_used)]
+
 mod control_plane;
 mod env;
 mod error;

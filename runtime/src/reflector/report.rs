@@ -1,14 +1,4 @@
 //! What a reflector says of itself: its state, its log and its metrics.
-//!
-//! | metric | type | labels | meaning |
-//! | --- | --- | --- | --- |
-//! | `genclient_reflector_lists_total` | counter | `resource`, `mode` | whole states told, `streamed` or `paged` |
-//! | `genclient_reflector_list_seconds` | histogram | `resource` | how long reading a whole state took |
-//! | `genclient_reflector_listed_objects` | gauge | `resource` | objects in the last whole state |
-//! | `genclient_reflector_watches_total` | counter | `resource` | watches begun |
-//! | `genclient_reflector_events_total` | counter | `resource` | changes and bookmarks told |
-//! | `genclient_reflector_invalid_objects_total` | counter | `resource` | objects that did not decode |
-//! | `genclient_reflector_errors_total` | counter | `resource`, `problem` | failed attempts |
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -20,7 +10,15 @@ use metrics::{Counter, Gauge, Histogram};
 use tokio::{sync::watch, time::Instant};
 
 use super::{ErrorHook, Problem, ReflectorState};
-use crate::{Delta, Error, InvalidObject, Scope, panics, wire::Collection};
+use crate::{
+    Delta, Error, InvalidObject, Scope,
+    metrics::{
+        REFLECTOR_ERRORS, REFLECTOR_EVENTS, REFLECTOR_INVALID_OBJECTS, REFLECTOR_LIST_DURATION,
+        REFLECTOR_LISTED_OBJECTS, REFLECTOR_LISTS, REFLECTOR_WATCHES,
+    },
+    panics,
+    wire::Collection,
+};
 
 pub(super) struct Report {
     resource: String,
@@ -48,11 +46,11 @@ impl Report {
         let resource = collection.resource_name().into_owned();
         let label = || ("resource", resource.clone());
         let metrics = Metrics {
-            list_seconds: metrics::histogram!("genclient_reflector_list_seconds", &[label()]),
-            listed_objects: metrics::gauge!("genclient_reflector_listed_objects", &[label()]),
-            watches: metrics::counter!("genclient_reflector_watches_total", &[label()]),
-            events: metrics::counter!("genclient_reflector_events_total", &[label()]),
-            invalid: metrics::counter!("genclient_reflector_invalid_objects_total", &[label()]),
+            list_seconds: metrics::histogram!(REFLECTOR_LIST_DURATION, &[label()]),
+            listed_objects: metrics::gauge!(REFLECTOR_LISTED_OBJECTS, &[label()]),
+            watches: metrics::counter!(REFLECTOR_WATCHES, &[label()]),
+            events: metrics::counter!(REFLECTOR_EVENTS, &[label()]),
+            invalid: metrics::counter!(REFLECTOR_INVALID_OBJECTS, &[label()]),
         };
         Self { resource, on_error, state, trouble: None, metrics }
     }
@@ -73,7 +71,7 @@ impl Report {
         took: Duration,
     ) {
         metrics::counter!(
-            "genclient_reflector_lists_total", "resource" => self.resource.clone(), "mode" => mode
+            REFLECTOR_LISTS, "resource" => self.resource.clone(), "mode" => mode
         )
         .increment(1);
         self.metrics.list_seconds.record(took);
@@ -114,7 +112,7 @@ impl Report {
     pub(super) fn failed(&mut self, collection: &Collection, error: &Error, attempt: u32, pause: Duration) {
         let problem = Problem::of(error);
         metrics::counter!(
-            "genclient_reflector_errors_total",
+            REFLECTOR_ERRORS,
             "resource" => self.resource.clone(), "problem" => problem.as_str()
         )
         .increment(1);

@@ -274,7 +274,7 @@ proptest! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn fifty_workers_lose_no_key_and_never_share_one() {
     const NUMBERS: usize = 200;
-    const CHANGES: u64 = 50_000;
+    const CHANGES: usize = 50_000;
     struct Cell {
         newest: AtomicU64,
         seen: AtomicU64,
@@ -317,12 +317,12 @@ async fn fifty_workers_lose_no_key_and_never_share_one() {
             queue.run(50, reconcile).await;
         }
     });
-    let writers: Vec<_> = (0..4_u64)
+    let writers: Vec<_> = (0..4_usize)
         .map(|writer| {
             let (queue, cells) = (queue.clone(), cells.clone());
             tokio::spawn(async move {
                 for change in 0..CHANGES {
-                    let key = (change.wrapping_mul(writer * 2 + 7) % NUMBERS as u64) as usize;
+                    let key = change * (writer * 2 + 7) % NUMBERS;
                     cells[key].newest.fetch_add(1, SeqCst);
                     match change % 50 {
                         0 => queue.add_with_priority(key, Priority::HIGH),

@@ -12,12 +12,13 @@ mod recorder;
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::{Arc, Mutex},
+    sync::Arc,
 };
 
 use bytes::Bytes;
 pub use http_server::ScriptedServer;
 pub use in_process::in_process;
+use parking_lot::Mutex;
 pub use recorder::{Recorder, View, recorder};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -170,15 +171,15 @@ pub struct Log(Arc<Mutex<Vec<Received>>>);
 
 impl Log {
     pub fn push(&self, request: Received) {
-        self.0.lock().unwrap().push(request);
+        self.0.lock().push(request);
     }
 
     pub fn all(&self) -> Vec<Received> {
-        self.0.lock().unwrap().clone()
+        self.0.lock().clone()
     }
 
     pub fn len(&self) -> usize {
-        self.0.lock().unwrap().len()
+        self.0.lock().len()
     }
 
     pub fn watches(&self) -> Vec<Received> {
@@ -193,7 +194,7 @@ impl Log {
 /// Answers in this order; after the last, watches stay silent and everything else is refused.
 pub fn script(answers: impl IntoIterator<Item = Answer>) -> impl Handler {
     let answers = Mutex::new(answers.into_iter().collect::<VecDeque<_>>());
-    move |request: Received| match answers.lock().unwrap().pop_front() {
+    move |request: Received| match answers.lock().pop_front() {
         Some(answer) => answer,
         None if request.is_watch() => Answer::watch([]),
         None => Answer::status(500, "InternalError", "the script has ended"),

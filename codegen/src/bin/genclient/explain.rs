@@ -1,6 +1,9 @@
 //! `genclient explain`: the attributes, each with an example.
 
-use genclient::attr::{ATTRIBUTES, Attribute};
+use genclient::{
+    attr::{ATTRIBUTES, Attribute},
+    diag::did_you_mean,
+};
 
 use crate::report::Failure;
 
@@ -19,8 +22,12 @@ pub(crate) fn run(name: Option<&str>) -> Result<u8, Failure> {
                 print(attribute);
                 Ok(0)
             }
-            None => Err(Failure::message(format!("there is no attribute `{name}`"))
-                .help("`genclient explain` lists every attribute")),
+            None => {
+                let near = did_you_mean(name, ATTRIBUTES.iter().map(|attribute| attribute.name));
+                let help = near.map(|near| format!("did you mean `{near}`?"));
+                Err(Failure::message(format!("there is no attribute `{name}`"))
+                    .help(help.as_deref().unwrap_or("`genclient explain` lists every attribute")))
+            }
         },
     }
 }

@@ -1,5 +1,8 @@
 //! The command `genclient`: reads, calls the library, writes. All input and output is here.
 
+// Whatever can fail is an error that the caller can handle; tests may end with a panic.
+#![warn(clippy::unwrap_used)]
+
 mod args;
 mod crds;
 mod explain;

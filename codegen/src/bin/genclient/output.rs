@@ -97,25 +97,15 @@ impl Plan {
         let count = |test: fn(&Change) -> bool| self.changes.iter().filter(|change| test(change)).count();
         let written = count(|change| change.new.is_some());
         let removed = count(|change| change.new.is_none());
-        eprintln!("{written} files {would}written, {removed} {would}removed, {} unchanged", self.unchanged);
+        let files = if written == 1 { "file" } else { "files" };
+        eprintln!("{written} {files} {would}written, {removed} {would}removed, {} unchanged", self.unchanged);
     }
 
     /// Carries the changes out. All new texts are on disk before the first one takes its place.
     pub fn write(&self) -> Result<(), Failure> {
-        let mut staged = Vec::new();
-        for change in &self.changes {
-            let Some(text) = &change.new else { continue };
-            let failed = |error: io::Error| {
-                Failure::message(format!("cannot write `{}`: {error}", change.shown))
-                    .help("the folder must be writable; nothing has been changed")
-            };
-            let folder = change.path.parent().unwrap_or(Path::new("."));
-            fs::create_dir_all(folder).map_err(failed)?;
-            let file = NamedTempFile::with_prefix_in(".genclient-", folder).map_err(failed)?;
-            fs::write(file.path(), text).map_err(failed)?;
-            set_mode(file.path()).map_err(failed)?;
-            staged.push((file, change));
-        }
+        let staged = self.stage().inspect_err(|_| {
+            self.changes.iter().for_each(|change| remove_empty_folders(&change.path));
+        })?;
         let mut done = Vec::new();
         let result = staged
             .into_iter()
@@ -144,6 +134,27 @@ impl Plan {
             Err(_) => done.into_iter().for_each(Change::undo),
         }
         result
+    }
+}
+
+impl Plan {
+    /// Writes every new text beside its place.
+    fn stage(&self) -> Result<Vec<(NamedTempFile, &Change)>, Failure> {
+        let mut staged = Vec::new();
+        for change in &self.changes {
+            let Some(text) = &change.new else { continue };
+            let failed = |error: io::Error| {
+                Failure::message(format!("cannot write `{}`: {error}", change.shown))
+                    .help("the folder must be writable; nothing has been changed")
+            };
+            let folder = change.path.parent().unwrap_or(Path::new("."));
+            fs::create_dir_all(folder).map_err(failed)?;
+            let file = NamedTempFile::with_prefix_in(".genclient-", folder).map_err(failed)?;
+            fs::write(file.path(), text).map_err(failed)?;
+            set_mode(file.path()).map_err(failed)?;
+            staged.push((file, change));
+        }
+        Ok(staged)
     }
 }
 
@@ -182,11 +193,16 @@ fn is_generated(text: &str) -> bool {
     text.lines().next().is_some_and(|line| line.contains(HEADER))
 }
 
+/// Whether nothing is there: no such file, or a file where a folder should be, which writing will tell of.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
 fn read(path: &Path) -> Result<Option<String>, Failure> {
     match fs::read(path) {
         // A file that is not text is not ours, and its bytes do not matter here.
         Ok(bytes) => Ok(Some(String::from_utf8(bytes).unwrap_or_default())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if is_absent(&error) => Ok(None),
         Err(error) => Err(Failure::message(format!("cannot read `{}`: {error}", path.display()))),
     }
 }
@@ -194,7 +210,7 @@ fn read(path: &Path) -> Result<Option<String>, Failure> {
 fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if is_absent(&error) => return Ok(()),
         Err(error) => return Err(Failure::message(format!("cannot read `{}`: {error}", folder.display()))),
     };
     for entry in entries.flatten() {
@@ -217,5 +233,40 @@ fn remove_empty_folders(file: &Path) {
             return;
         }
         folder = path.parent();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(folder: &Path, name: &str, old: Option<&str>, new: Option<&str>) -> Change {
+        let path = folder.join(name);
+        if let Some(old) = old {
+            fs::write(&path, old).unwrap();
+        }
+        Change { path, shown: name.to_owned(), old: old.map(str::to_owned), new: new.map(str::to_owned) }
+    }
+
+    #[test]
+    fn a_file_that_cannot_take_its_place_undoes_what_was_written_before_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let plan = Plan {
+            changes: vec![
+                change(folder, "changed", Some("old"), Some("new")),
+                change(folder, "added", None, Some("new")),
+                change(folder, "in-the-way", None, Some("new")),
+                change(folder, "removed", Some("old"), None),
+            ],
+            unchanged: 0,
+        };
+        fs::create_dir_all(folder.join("in-the-way/x")).unwrap();
+        assert!(plan.write().is_err());
+        assert_eq!(fs::read_to_string(folder.join("changed")).unwrap(), "old");
+        assert!(!folder.join("added").exists());
+        assert_eq!(fs::read_to_string(folder.join("removed")).unwrap(), "old");
+        let left: Vec<_> = fs::read_dir(folder).unwrap().collect();
+        assert_eq!(left.len(), 3, "no temporary file stays: {left:?}");
     }
 }

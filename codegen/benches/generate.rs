@@ -1,0 +1,61 @@
+//! How long generation takes, without reading and writing: the sample types, and 1 to 1,000 kinds.
+//! `hack/bench/generate.sh` measures the command itself.
+
+use std::{collections::BTreeMap, hint::black_box, path::PathBuf};
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use genclient::{
+    config::Config,
+    generate,
+    source::{Folder, ReadFile, Sources},
+};
+
+/// A crate of so many kinds, ten to a group and version.
+fn synthetic(kinds: usize) -> BTreeMap<PathBuf, String> {
+    let mut files =
+        BTreeMap::from([(PathBuf::from("apis/Cargo.toml"), "[package]\nname = \"apis\"\n".to_owned())]);
+    let mut root = String::new();
+    for module in 0..kinds.div_ceil(10) {
+        root += &format!("pub mod g{module};\n");
+        let mut text = format!("genclient_runtime::group_version!(\"g{module}.example.com/v1\");\n");
+        for kind in 0..(kinds - module * 10).min(10) {
+            text += &format!(
+                "/// Kind{kind} is one of many.\n\
+                 #[derive(Clone, Debug, GenClient)]\n\
+                 #[genclient(shortname = \"k{kind}\", printcolumn(name = \"Size\", type_ = \"integer\", json_path = \".spec.size\"))]\n\
+                 pub struct Kind{kind} {{ pub metadata: ObjectMeta, pub spec: Spec, pub status: Option<Status> }}\n\
+                 #[derive(Clone, Debug, GenClientList)]\n\
+                 pub struct Kind{kind}List {{ pub metadata: ListMeta, pub items: Vec<Kind{kind}> }}\n"
+            );
+        }
+        files.insert(PathBuf::from(format!("apis/src/g{module}.rs")), text);
+    }
+    files.insert(PathBuf::from("apis/src/lib.rs"), root);
+    files
+}
+
+fn run(reader: &dyn ReadFile, config: &Config) -> usize {
+    let client = &config.clients[0];
+    let sources = Sources::load(reader, &client.sources);
+    generate(&sources, config, client).unwrap_or_else(|errors| panic!("{errors:?}")).len()
+}
+
+fn benchmarks(criterion: &mut Criterion) {
+    let config =
+        Config::parse("[[client]]\noutput = \"out\"\nsources = [\"apis\"]\n").expect("the text above is one");
+    let workspace = Folder(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(".."));
+    let mut group = criterion.benchmark_group("generate");
+    group.sample_size(10);
+    group.bench_function("samplecrd", |bencher| bencher.iter(|| run(black_box(&workspace), &config)));
+    for kinds in [1, 10, 100, 1000] {
+        let files = synthetic(kinds);
+        group.throughput(Throughput::Elements(kinds as u64));
+        group.bench_with_input(BenchmarkId::new("kinds", kinds), &files, |bencher, files| {
+            bencher.iter(|| run(black_box(files), &config));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, benchmarks);
+criterion_main!(benches);

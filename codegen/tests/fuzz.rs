@@ -1,0 +1,223 @@
+//! Arbitrary text gives errors, never a crash: the parser, the attribute grammar, the checks and the
+//! renderers over mutated fixtures and over soups of the grammar's own words.
+//!
+//! This runs on the stable toolchain with every test run, some hundred cases of each kind.
+//! `GENCLIENT_LONG=1` runs it for minutes. A coverage-guided fuzzer (`cargo fuzz`) needs a nightly
+//! compiler and is no part of the ordinary checks.
+
+use std::{collections::BTreeMap, fs, path::PathBuf, sync::OnceLock};
+
+use genclient::{attr::ATTRIBUTES, config::Config, generate, source::Sources, verb::Verb};
+use proptest::{prelude::*, sample::select, test_runner::Config as Runs};
+
+fn cases(short: u32) -> Runs {
+    let long = std::env::var_os("GENCLIENT_LONG").is_some();
+    Runs { cases: if long { short * 100 } else { short }, failure_persistence: None, ..Runs::default() }
+}
+
+/// Runs the whole pipeline over one crate of one file; what it answers does not matter.
+fn digest(root: &str) {
+    let config = Config::parse("[[client]]\noutput = \"out\"\nsources = [\"apis\"]\n").unwrap();
+    let files = BTreeMap::from([
+        (PathBuf::from("apis/Cargo.toml"), "[package]\nname = \"apis\"\n".to_owned()),
+        (PathBuf::from("apis/src/lib.rs"), root.to_owned()),
+    ]);
+    let sources = Sources::load(&files, &config.clients[0].sources);
+    match generate(&sources, &config, &config.clients[0]) {
+        Ok(files) => assert!(!files.is_empty()),
+        Err(errors) => {
+            assert!(!errors.is_empty());
+            for error in &errors {
+                assert!(!error.message.is_empty());
+                let places = error.at.iter().chain(error.related.iter().filter_map(|(at, _)| at.as_ref()));
+                for at in places {
+                    // The report marks these bytes.
+                    assert!(sources.files[at.file].text.get(at.range.clone()).is_some(), "{error:?}");
+                }
+            }
+        }
+    }
+}
+
+/// The fixtures, each file by itself.
+fn fixtures() -> &'static [String] {
+    static FIXTURES: OnceLock<Vec<String>> = OnceLock::new();
+    FIXTURES.get_or_init(|| {
+        let mut texts = Vec::new();
+        for folder in ["../tests/fixtures/apis/src", "../apis/src/samplecrd", "../apis/src/appcontroller"] {
+            let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(folder);
+            let mut paths: Vec<_> =
+                fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+            paths.sort();
+            texts.extend(paths.iter().filter_map(|path| fs::read_to_string(path).ok()));
+        }
+        assert!(texts.len() > 10);
+        texts
+    })
+}
+
+/// The pieces of which soups are made.
+fn words() -> Vec<String> {
+    let mut words: Vec<String> =
+        ATTRIBUTES.iter().flat_map(|a| [a.name.to_owned(), a.example.to_owned()]).collect();
+    words.extend(Verb::ALL.iter().map(|verb| verb.name().to_owned()));
+    let more = [
+        ",",
+        "=",
+        "(",
+        ")",
+        "\"\"",
+        "\"a\"",
+        "\"self\"",
+        "\"crate::A\"",
+        "\"é\"",
+        "\"3d\"",
+        "-1",
+        "0",
+        "true",
+        "name",
+        "verb",
+        "subresource",
+        "input",
+        "result",
+        "json_path",
+        "type_",
+        "Self",
+        "self",
+        "crate::A",
+        "r#type",
+        "A<B>",
+        "::a::B",
+        "\"/v1\"",
+        "\"a/b/c\"",
+        "\"type.io/v1\"",
+        "ident",
+        "'a",
+        "b\"x\"",
+        "1e9",
+        "99999999999",
+        "#",
+        "[",
+        "]",
+        "{",
+        "}",
+    ];
+    words.extend(more.map(str::to_owned));
+    words
+}
+
+fn soup() -> impl Strategy<Value = String> {
+    prop::collection::vec(select(words()), 0..12).prop_map(|words| words.join(" "))
+}
+
+fn name() -> impl Strategy<Value = String> {
+    prop_oneof![
+        select(vec![
+            "A",
+            "Type",
+            "List",
+            "AList",
+            "V1",
+            "Client",
+            "Option",
+            "Self",
+            "a",
+            "A_b",
+            "É",
+            "Clientset"
+        ])
+        .prop_map(str::to_owned),
+        "[A-Z][A-Za-z0-9]{0,70}",
+    ]
+}
+
+fn group_version() -> impl Strategy<Value = String> {
+    prop_oneof![
+        select(vec![
+            "v1",
+            "a.io/v1",
+            "3d.io/v1",
+            "type.io/type",
+            "v1.io/v1",
+            "typed.io/v1",
+            "a-1.io/v1",
+            "self.io/self",
+            "new.io/v1"
+        ])
+        .prop_map(str::to_owned),
+        "[a-z0-9.-]{0,70}/[a-z0-9-]{0,10}",
+        any::<String>(),
+    ]
+}
+
+proptest! {
+    #![proptest_config(cases(256))]
+
+    #[test]
+    fn any_text_is_digested(text in any::<String>()) {
+        digest(&text);
+    }
+
+    #[test]
+    fn any_words_in_an_attribute_are_digested(words in soup(), kind in name(), group_version in group_version(), words_of_group in soup()) {
+        digest(&format!(
+            "group_version!({group_version:?}, {words_of_group});\n\
+             #[derive(GenClient)] #[genclient({words})] pub struct {kind} {{ pub metadata: ObjectMeta, pub status: Option<A> }}\n\
+             #[derive(GenClientList)] pub struct {kind}List {{ pub metadata: ListMeta, pub items: Vec<{kind}> }}"
+        ));
+    }
+
+    #[test]
+    fn any_kinds_and_plurals_together_are_digested(
+        group_versions in prop::collection::vec((group_version(), prop::collection::vec((name(), "[a-z][a-z0-9-]{0,6}"), 1..4)), 1..4),
+    ) {
+        let mut text = String::new();
+        for (number, (group_version, kinds)) in group_versions.iter().enumerate() {
+            text += &format!("pub mod m{number} {{ group_version!({group_version:?});\n");
+            for (kind, plural) in kinds {
+                text += &format!("#[derive(GenClient)] #[genclient(plural = {plural:?})] pub struct {kind} {{ pub metadata: ObjectMeta }}\n");
+            }
+            text += "}\n";
+        }
+        digest(&text);
+    }
+
+    #[test]
+    fn any_one_attribute_with_any_value_is_digested(attribute in select(ATTRIBUTES.iter().map(|a| a.name).collect::<Vec<_>>()), value in any::<String>(), kind in name()) {
+        for form in [format!("{attribute} = {value:?}"), format!("{attribute}({value:?}, {value:?})"), format!("{attribute}(name = {value:?}, verb = get)")] {
+            digest(&format!("group_version!(\"a.io/v1\");\n#[derive(GenClient)] #[genclient({form})] pub struct {kind} {{ pub metadata: ObjectMeta }}"));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(128))]
+
+    #[test]
+    fn a_fixture_with_bytes_changed_is_digested(
+        number in any::<prop::sample::Index>(),
+        edits in prop::collection::vec((any::<prop::sample::Index>(), 0..8usize, select(words())), 1..4),
+    ) {
+        let mut text: Vec<char> = number.get(fixtures()).chars().collect();
+        for (place, length, word) in edits {
+            let start = place.index(text.len());
+            let end = (start + length).min(text.len());
+            text.splice(start..end, word.chars());
+        }
+        digest(&text.into_iter().collect::<String>());
+    }
+
+    #[test]
+    fn a_fixture_with_lines_moved_is_digested(
+        number in any::<prop::sample::Index>(),
+        moves in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..6),
+    ) {
+        let mut lines: Vec<&str> = number.get(fixtures()).lines().collect();
+        for (from, to) in moves {
+            let line = lines.remove(from.index(lines.len()));
+            let to = to.index(lines.len() + 1);
+            lines.insert(to, line);
+        }
+        digest(&lines.join("\n"));
+    }
+}

@@ -1,0 +1,138 @@
+//! Changes behind the controller's back are repaired in silence; what is not its own stays as it is.
+
+use genclient_testenv::{Neutron, require_servers};
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::support::{Cluster, TestNeutron, eventually, held};
+
+#[tokio::test]
+async fn drift_is_repaired_without_a_write_to_the_api_server() {
+    require_servers!(Kubernetes, Neutron);
+    let cluster = Cluster::shared("drift").await;
+    let neutron = TestNeutron::shared(&cluster.namespace).await;
+    let url = neutron.server.url();
+    let controller =
+        cluster.controller(&["--provider", "neutron", "--neutron-url", &url, "--drift-interval", "1s"]);
+    cluster.create("a", "10.0.0.0/24", "10.0.0.1").await;
+    let wanted = [held("a", "10.0.0.0/24", "10.0.0.1")];
+    neutron.holds(&wanted).await;
+    cluster.has_event("a", "Normal", "Synced", "").await;
+    // Its own finalizer comes back as a change; after that nothing moves.
+    controller.says_times(2, &["successfully synced"]).await;
+    let version = async || cluster.networks().get("a").await.unwrap().metadata.resource_version;
+    let (before, events) = (version().await, cluster.events("a").await);
+
+    // The whole network, its subnet, the subnet's gateway, the network's name.
+    let id = neutron.only_id().await;
+    let change = async |method: Method, path: &str, body: Option<Value>| {
+        let answer = neutron.request(method, path, body).await;
+        assert!(answer.status.is_success(), "{path}: {}", answer.body);
+    };
+    change(Method::DELETE, &format!("/networks/{id}"), None).await;
+    controller.says(&["created network in the provider", "/a"]).await;
+    controller.says_times(2, &["created network in the provider", "/a"]).await;
+    neutron.holds(&wanted).await;
+
+    let id = neutron.only_id().await;
+    let subnet = async || neutron.networks().await[0]["subnets"][0].as_str().unwrap().to_owned();
+    let updated = ["updated network in the provider", "/a"];
+    change(Method::DELETE, &format!("/subnets/{}", subnet().await), None).await;
+    controller.says_times(1, &updated).await;
+    neutron.holds(&wanted).await;
+
+    let body = json!({ "subnet": { "gateway_ip": null } });
+    change(Method::PUT, &format!("/subnets/{}", subnet().await), Some(body)).await;
+    controller.says_times(2, &updated).await;
+    neutron.holds(&wanted).await;
+
+    let body = json!({ "network": { "name": "renamed" } });
+    change(Method::PUT, &format!("/networks/{id}"), Some(body)).await;
+    controller.says_times(3, &updated).await;
+    neutron.holds(&wanted).await;
+    assert_eq!(neutron.only_id().await, id, "what can be repaired is not made anew");
+
+    assert_eq!(version().await, before);
+    assert_eq!(cluster.events("a").await, events);
+    controller.stop().await;
+}
+
+#[tokio::test]
+async fn a_network_that_was_renamed_while_the_controller_was_down_is_not_an_orphan() {
+    require_servers!(Kubernetes, Neutron);
+    for flags in [&[][..], &["--no-finalizer"]] {
+        let cluster = Cluster::shared("renamed").await;
+        let neutron = TestNeutron::shared(&cluster.namespace).await;
+        let url = neutron.server.url();
+        let mut args = vec!["--provider", "neutron", "--neutron-url", &url];
+        args.extend(flags);
+        let controller = cluster.controller(&args);
+        cluster.create("a", "10.0.0.0/24", "10.0.0.1").await;
+        controller.says(&["successfully synced"]).await;
+        controller.stop().await;
+        let id = neutron.only_id().await;
+        let body = json!({ "network": { "name": "b" } });
+        neutron.request(Method::PUT, &format!("/networks/{id}"), Some(body)).await;
+
+        let controller = cluster.controller(&args);
+        neutron.holds(&[held("a", "10.0.0.0/24", "10.0.0.1")]).await;
+        controller.says(&["successfully synced", "/a "]).await;
+        assert_eq!(controller.count(&["orphaned"]), 0);
+        assert_eq!(neutron.only_id().await, id, "it is the same network, with everything that uses it");
+        controller.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn what_others_made_in_neutron_is_never_touched() {
+    require_servers!(Kubernetes, Neutron);
+    let server = Neutron::start().await.unwrap();
+    let (neutron, url) = (TestNeutron::of(&server).await, server.url());
+    let cluster = Cluster::shared("foreign").await;
+    let namespace = &cluster.namespace;
+    let make = async |name: &str, description: &str, cidr: &str| {
+        let body = json!({ "network": { "name": name, "description": description } });
+        let made = neutron.request(Method::POST, "/networks", Some(body)).await;
+        let made = made.expect(StatusCode::CREATED, "a network").unwrap();
+        let id = made.body["network"]["id"].clone();
+        let body = json!({ "subnet": { "network_id": id, "ip_version": 4, "cidr": cidr, "description": description } });
+        let made = neutron.request(Method::POST, "/subnets", Some(body)).await;
+        made.expect(StatusCode::CREATED, "a subnet").unwrap();
+    };
+    // Without a marker, with an unknown one, and with that of another installation.
+    make("a", "", "10.0.0.0/24").await;
+    make("a", "samplecrd-controller", "10.0.0.0/24").await;
+    let theirs = format!("samplecrd-controller installation=theirs namespace={namespace} uid=1");
+    make("a", &theirs, "10.0.0.0/24").await;
+    make("gone", &theirs, "10.0.0.0/24").await;
+    let mut foreign = neutron.all().await;
+    let revisions = async || {
+        let networks = neutron.networks().await;
+        let foreign = networks.into_iter().filter(|network| {
+            !network["description"].as_str().unwrap().contains(&format!("installation={namespace} "))
+        });
+        foreign
+            .map(|network| (network["id"].to_string(), network["revision_number"].clone()))
+            .collect::<Vec<_>>()
+    };
+    let before = revisions().await;
+
+    // One of our own that has no object any more shows that the sweep looks at all of them.
+    let ours = format!("samplecrd-controller installation={namespace} namespace={namespace} uid=2");
+    make("orphan", &ours, "10.9.0.0/24").await;
+    let args = ["--provider", "neutron", "--neutron-url", &url, "--no-finalizer", "--drift-interval", "1s"];
+    let controller = cluster.controller(&args);
+    neutron.holds(&foreign).await;
+    cluster.create("a", "10.0.0.0/24", "10.0.0.9").await;
+    foreign.push(held("a", "10.0.0.0/24", "10.0.0.9"));
+    neutron.holds(&foreign).await;
+    cluster.change("a", "10.5.0.0/24", "10.5.0.1").await;
+    foreign.pop();
+    foreign.push(held("a", "10.5.0.0/24", "10.5.0.1"));
+    neutron.holds(&foreign).await;
+    cluster.delete("a").await;
+    foreign.pop();
+    neutron.holds(&foreign).await;
+    eventually("nothing was written to them", revisions, |now| *now == before).await;
+    controller.stop().await;
+}

@@ -1,0 +1,24 @@
+//! The controller's program as users run it, against a real API server and a real Neutron.
+//!
+//! | module | what it shows |
+//! | --- | --- |
+//! | `walkthrough` | the documents' story, step by step with kubectl |
+//! | `restarts` | the controller killed between any two steps |
+//! | `faults` | an API server, a Neutron or a Keystone in trouble |
+//! | `drift` | changes behind the controller's back, and networks of others |
+//! | `specs` | what cannot be made real, and IPv6 |
+//! | `program` | signals, exit codes, messages |
+//! | `churn` | many writers, many changes, sudden deaths: the provider ends as desired |
+//!
+//! With `GENCLIENT_LONG=1` the churn has the full numbers.
+
+#![allow(clippy::unwrap_used, reason = "what is missing ends the test, with its line")]
+
+mod churn;
+mod drift;
+mod faults;
+mod program;
+mod restarts;
+mod specs;
+mod support;
+mod walkthrough;

@@ -1,0 +1,37 @@
+//! What the tests share: a cluster with the CRD, Neutron asked directly, the controller as a process.
+
+mod cluster;
+mod controller;
+mod neutron;
+mod proxy;
+
+use std::time::Duration;
+
+pub use self::{
+    cluster::{Cluster, EXAMPLE, crd},
+    controller::Controller,
+    neutron::{Held, TestNeutron, held},
+    proxy::{Proxy, Verdict},
+};
+
+/// The longest that anything may take: a machine can be slow, and the large numbers take their time.
+fn patience() -> Duration {
+    Duration::from_secs(if std::env::var_os("GENCLIENT_LONG").is_some() { 1800 } else { 180 })
+}
+
+/// Asks again and again until the answer is yes; gives up, with the last answer, long after it should have been.
+pub async fn eventually<T: std::fmt::Debug, F: Future<Output = T>>(
+    what: &str,
+    mut ask: impl FnMut() -> F,
+    holds: impl Fn(&T) -> bool,
+) -> T {
+    let deadline = tokio::time::Instant::now() + patience();
+    loop {
+        let answer = ask().await;
+        if holds(&answer) {
+            return answer;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "it did not happen that {what}: {answer:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}

@@ -1,0 +1,115 @@
+//! A proxy in front of Neutron that does to each request what a test says.
+
+use std::{io, sync::Arc};
+
+use bytes::Bytes;
+use http::{Method, Request, Response, Uri};
+use http_body_util::{BodyExt, Full};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector},
+    rt::{TokioExecutor, TokioIo},
+};
+use parking_lot::Mutex;
+use tokio::{net::TcpListener, sync::Notify, task::JoinHandle};
+
+/// What becomes of a request.
+#[derive(Clone)]
+pub enum Verdict {
+    /// It is carried out.
+    Pass,
+    /// It is not carried out, and this is the answer.
+    Answer(u16, String),
+    /// It is carried out, and the connection is cut before the answer.
+    LoseAnswer,
+    /// It is carried out when the test says so.
+    Hold(Arc<Notify>),
+}
+
+type Script = Box<dyn FnMut(&Method, &str) -> Verdict + Send>;
+
+/// A proxy on a port of its own; it ends when this is dropped.
+pub struct Proxy {
+    pub url: String,
+    state: Arc<State>,
+    server: JoinHandle<()>,
+}
+
+struct State {
+    target: String,
+    client: Client<HttpConnector, Full<Bytes>>,
+    script: Mutex<Script>,
+    /// The token of the last request that had one.
+    token: Mutex<Option<String>>,
+}
+
+impl Proxy {
+    pub async fn start(target: String) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let state = Arc::new(State {
+            target,
+            client: Client::builder(TokioExecutor::new()).build_http(),
+            script: Mutex::new(Box::new(|_, _| Verdict::Pass)),
+            token: Mutex::default(),
+        });
+        let shared = state.clone();
+        let server = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let state = shared.clone();
+                let service = service_fn(move |request| handle(state.clone(), request));
+                tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+            }
+        });
+        Self { url, state, server }
+    }
+
+    /// The token of the last request that had one.
+    pub fn token(&self) -> Option<String> {
+        self.state.token.lock().clone()
+    }
+
+    /// Decides what becomes of the requests from now on.
+    pub fn script(&self, script: impl FnMut(&Method, &str) -> Verdict + Send + 'static) {
+        *self.state.script.lock() = Box::new(script);
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+async fn handle(state: Arc<State>, request: Request<Incoming>) -> io::Result<Response<Full<Bytes>>> {
+    let path = request.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
+    if let Some(token) = request.headers().get("x-auth-token") {
+        *state.token.lock() = Some(token.to_str().map_err(io::Error::other)?.to_owned());
+    }
+    let verdict = (state.script.lock())(request.method(), &path);
+    match verdict {
+        Verdict::Pass => forward(&state, request, &path).await,
+        Verdict::Answer(status, body) => {
+            Response::builder().status(status).body(Full::new(body.into())).map_err(io::Error::other)
+        }
+        Verdict::LoseAnswer => {
+            forward(&state, request, &path).await?;
+            Err(io::Error::other("the answer is lost"))
+        }
+        Verdict::Hold(go) => {
+            go.notified().await;
+            forward(&state, request, &path).await
+        }
+    }
+}
+
+async fn forward(state: &State, request: Request<Incoming>, path: &str) -> io::Result<Response<Full<Bytes>>> {
+    let (mut head, body) = request.into_parts();
+    head.uri = format!("{}{path}", state.target).parse::<Uri>().map_err(io::Error::other)?;
+    head.headers.remove(http::header::HOST);
+    let body = Full::new(body.collect().await.map_err(io::Error::other)?.to_bytes());
+    let answer = state.client.request(Request::from_parts(head, body)).await.map_err(io::Error::other)?;
+    let (head, body) = answer.into_parts();
+    let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
+    Ok(Response::from_parts(head, Full::new(body)))
+}

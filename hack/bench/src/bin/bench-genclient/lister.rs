@@ -1,0 +1,200 @@
+//! Reads of a filled cache, alone and while a writer changes it at full speed.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use genclient_bench::{
+    Result,
+    measure::Run,
+    shapes::{self, Shape},
+};
+use genclient_runtime::{
+    CacheObject, Delta, DeltaSender, Index, InformerConfig, Lister, Scope, Selector, SharedInformer, delta_queue,
+};
+use samplecrd_apis::samplecrd::v1::Network;
+
+use crate::PEER;
+
+/// How many prepared states the writer goes round, so that it does nothing but write.
+const PREPARED_WRITES: usize = 100_000;
+
+/// How many deltas wait between the writer and the cache at most.
+const QUEUED_DELTAS: usize = 1024;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// How many objects the cache holds.
+    #[arg(long, default_value_t = 100_000)]
+    objects: usize,
+    /// How long each measure takes, in milliseconds.
+    #[arg(long, default_value_t = 500)]
+    milliseconds: u64,
+    /// How many readers there are, for each measure.
+    #[arg(long, value_delimiter = ',', default_value = "1,2,8")]
+    readers: Vec<usize>,
+}
+
+#[derive(Clone)]
+struct Reads {
+    lister: Lister<Network>,
+    by_app: Index<Network, String>,
+    objects: usize,
+    selectors: Arc<Vec<Selector>>,
+    names: Arc<Vec<(String, String)>>,
+    apps: Arc<Vec<String>>,
+}
+
+/// What is read: its name, after how many reads the clock is looked at (so that it is not what is
+/// measured), and a read, which gives the number of objects found.
+type Question = (&'static str, usize, fn(&Reads, usize) -> usize);
+
+const QUESTIONS: [Question; 4] = [
+    ("get", 64, |reads, turn| {
+        let (namespace, name) = &reads.names[turn.wrapping_mul(7919) % reads.names.len()];
+        usize::from(reads.lister.store().find(Some(namespace), name).is_some())
+    }),
+    ("index", 4, |reads, turn| reads.by_app.get(&reads.apps[turn.wrapping_mul(31) % reads.apps.len()]).len()),
+    ("namespace", 1, |reads, turn| {
+        let (namespace, _) = &reads.names[turn.wrapping_mul(31) % reads.names.len()];
+        reads.lister.store().list_namespace(namespace, &Selector::everything()).len()
+    }),
+    ("selector", 1, |reads, turn| {
+        reads.lister.list(&reads.selectors[turn.wrapping_mul(31) % reads.selectors.len()]).len()
+    }),
+];
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let informer = SharedInformer::<Network>::new(InformerConfig {
+        resource: "networks".into(),
+        scopes: vec![Scope::All],
+        resync: None,
+    });
+    let by_app = informer.add_index("app", |object: &Network| object.label("app").map(str::to_owned))?;
+    let (sender, receiver) = delta_queue(QUEUED_DELTAS);
+    let running = informer.clone();
+    runtime.spawn(async move { running.run(receiver).await });
+    let count = args.objects;
+    let objects = (0..count).map(|number| network(number, count, 1)).collect::<Result<Vec<_>>>()?;
+    runtime.block_on(sender.send_all([Delta::Replace {
+        scope: Scope::All,
+        objects,
+        invalid: Vec::new(),
+        resource_version: "1000".to_owned(),
+    }]))?;
+    runtime.block_on(informer.wait_for_sync());
+
+    let apps: Vec<_> = (0..count.div_ceil(shapes::OBJECTS_PER_APP)).map(|number| shapes::app(number, count)).collect();
+    let selectors =
+        apps.iter().map(|app| format!("app={app}").parse()).collect::<std::result::Result<Vec<Selector>, _>>()?;
+    let names = (0..count).map(|number| (shapes::namespace(number, count), shapes::name(number))).collect();
+    let reads = Reads {
+        lister: informer.lister(),
+        by_app,
+        objects: count,
+        selectors: Arc::new(selectors),
+        names: Arc::new(names),
+        apps: Arc::new(apps),
+    };
+
+    let mut run = Run::new(PEER, format!("lister {count}"));
+    let duration = Duration::from_millis(args.milliseconds);
+    for question in QUESTIONS {
+        let name = question.0;
+        for &readers in &args.readers {
+            let (rate, found) = measure(&reads, question, readers, duration);
+            if found == 0 {
+                return Err(format!("{name} found nothing").into());
+            }
+            run.set(&format!("{name}, {readers} readers, alone /s"), rate);
+        }
+    }
+    let writes = prepare_writes(count)?;
+    for question in QUESTIONS {
+        let name = question.0;
+        for &readers in &args.readers {
+            let stop = Arc::new(AtomicBool::new(false));
+            let written = Arc::new(AtomicU64::new(0));
+            let begin = Instant::now();
+            let writer = runtime.spawn(write(sender.clone(), writes.clone(), stop.clone(), written.clone()));
+            let (rate, _) = measure(&reads, question, readers, duration);
+            stop.store(true, Ordering::Relaxed);
+            let writes = written.load(Ordering::Relaxed) as f64 / begin.elapsed().as_secs_f64();
+            runtime.block_on(writer)?;
+            run.set(&format!("{name}, {readers} readers, under writer /s"), rate);
+            run.set(&format!("writes under {readers} readers of {name} /s"), writes);
+        }
+    }
+    run.print()
+}
+
+fn network(number: usize, count: usize, version: u64) -> Result<Arc<Network>> {
+    let mut object: Network = serde_json::from_str(&Shape::Network.object(number, count, version))?;
+    object.metadata.managed_fields = None;
+    Ok(Arc::new(object))
+}
+
+fn prepare_writes(count: usize) -> Result<Arc<Vec<[Arc<Network>; 2]>>> {
+    let states = (0..count.min(PREPARED_WRITES))
+        .map(|number| Ok([network(number, count, 2)?, network(number, count, 3)?]))
+        .collect::<Result<Vec<_>>>()?;
+    Ok(Arc::new(states))
+}
+
+/// Changes one object after the other, as fast as the cache takes it. An informer does not go back
+/// in time, so each change is a new version of a prepared state.
+async fn write(
+    sender: DeltaSender<Network>,
+    states: Arc<Vec<[Arc<Network>; 2]>>,
+    stop: Arc<AtomicBool>,
+    written: Arc<AtomicU64>,
+) {
+    static VERSION: AtomicU64 = AtomicU64::new(10_000_000);
+    for turn in 0.. {
+        if stop.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut object = states[turn % states.len()][turn / states.len() % 2].as_ref().clone();
+        object.metadata.resource_version = Some(VERSION.fetch_add(1, Ordering::Relaxed).to_string());
+        if sender.send_all([Delta::Upsert(Arc::new(object))]).await.is_err() {
+            return;
+        }
+        written.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Asks from several threads at once, and gives the answers per second and the objects found.
+fn measure(
+    reads: &Reads,
+    (_, at_once, ask): Question,
+    readers: usize,
+    duration: Duration,
+) -> (f64, usize) {
+    let begin = Instant::now();
+    let threads: Vec<_> = (0..readers)
+        .map(|reader| {
+            let reads = reads.clone();
+            thread::spawn(move || {
+                let (mut turns, mut found) = (0, 0);
+                while begin.elapsed() < duration {
+                    for _ in 0..at_once {
+                        found += ask(&reads, reader * reads.objects / 8 + turns);
+                        turns += 1;
+                    }
+                }
+                (turns, found)
+            })
+        })
+        .collect();
+    let (turns, found) = threads
+        .into_iter()
+        .filter_map(|thread| thread.join().ok())
+        .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    (turns as f64 / begin.elapsed().as_secs_f64(), found)
+}

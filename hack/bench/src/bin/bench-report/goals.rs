@@ -1,0 +1,68 @@
+//! The speed to reach.
+
+use crate::summary::{PEERS, Summary};
+
+/// A goal, and how near we came.
+pub(crate) struct Goal {
+    pub(crate) title: String,
+    pub(crate) against: &'static str,
+    pub(crate) at_least: bool,
+    pub(crate) bound: f64,
+    pub(crate) ratio: f64,
+}
+
+impl Goal {
+    pub(crate) fn is_reached(&self) -> bool {
+        if self.at_least { self.ratio >= self.bound } else { self.ratio <= self.bound }
+    }
+}
+
+/// Title, work, measure, peer, whether more is better, bound.
+type Row = (&'static str, &'static str, &'static str, &'static str, bool, f64);
+
+const SYNC: &str = "100000 network streamed";
+const LISTER: &str = "lister 100000";
+
+const ROWS: [Row; 17] = [
+    ("time to sync", SYNC, "sync s", "kube-rs", false, 0.5),
+    ("time to sync", SYNC, "sync s", "client-go", false, 0.06),
+    ("steady memory", SYNC, "steady memory MB", "kube-rs", false, 0.4),
+    ("steady memory", SYNC, "steady memory MB", "client-go", false, 0.7),
+    ("updates per second", SYNC, "updates/s", "kube-rs", true, 2.0),
+    ("updates per second", SYNC, "updates/s", "client-go", true, 15.0),
+    ("list by index", LISTER, "index, 1 readers, alone /s", "client-go", true, 3.0),
+    ("list by unindexed selector", LISTER, "selector, 1 readers, alone /s", "client-go", true, 2.0),
+    ("get under a writer, 1 reader", LISTER, "get, 1 readers, under writer /s", "client-go", true, 3.0),
+    ("get under a writer, 2 readers", LISTER, "get, 2 readers, under writer /s", "client-go", true, 3.0),
+    ("get under a writer, 8 readers", LISTER, "get, 8 readers, under writer /s", "client-go", true, 3.0),
+    ("index under a writer, 1 reader", LISTER, "index, 1 readers, under writer /s", "client-go", true, 3.0),
+    ("index under a writer, 2 readers", LISTER, "index, 2 readers, under writer /s", "client-go", true, 3.0),
+    ("index under a writer, 8 readers", LISTER, "index, 8 readers, under writer /s", "client-go", true, 3.0),
+    ("work queue, add/get/done", "queue", "100 add/get/done µs", "client-go", false, 0.5),
+    ("generation, one kind", "generate 1 kinds", "generation s", "client-go", false, 0.01),
+    ("generation, 1,000 kinds", "generate 1000 kinds", "generation s", "client-go", false, 0.01),
+];
+
+/// Ours, per object, at one size over another.
+const GROWTH: [(&str, &str, &str); 4] = [
+    ("time per object, 100,000 to 10,000", "100000 network streamed", "10000 network streamed"),
+    ("time per object, 1,000,000 to 100,000", "1000000 network streamed", "100000 network streamed"),
+    ("memory per object, 100,000 to 10,000", "100000 network streamed", "10000 network streamed"),
+    ("memory per object, 1,000,000 to 100,000", "1000000 network streamed", "100000 network streamed"),
+];
+
+/// Every goal whose work was measured.
+pub(crate) fn all(summary: &Summary) -> Vec<Goal> {
+    let against_peers = ROWS.iter().filter_map(|(title, work, measure, against, at_least, bound)| {
+        let ratio = summary.ratio(work, measure, against)?;
+        Some(Goal { title: (*title).to_owned(), against, at_least: *at_least, bound: *bound, ratio })
+    });
+    let growth = GROWTH.iter().filter_map(|(title, large, small)| {
+        let measure =
+            if title.starts_with("time") { "sync µs per object" } else { "steady bytes per object" };
+        let of = |work| summary.get(work, PEERS[0], measure).map(|figures| figures.median());
+        let ratio = of(large)? / of(small)?;
+        Some(Goal { title: (*title).to_owned(), against: "itself", at_least: false, bound: 1.15, ratio })
+    });
+    against_peers.chain(growth).collect()
+}

@@ -1,0 +1,130 @@
+//! The store: what readers ask of a hundred thousand objects, and what a batch of changes costs.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use divan::Bencher;
+use genclient_runtime::{
+    CacheObject, Delta, DeltaSender, Index, InformerConfig, ObjectMeta, Scope, Selector, SharedInformer,
+    delta_queue,
+};
+use k8s_openapi::api::core::v1::ConfigMap;
+use tokio::runtime::Runtime;
+
+const OBJECTS: usize = 100_000;
+
+fn main() {
+    divan::main();
+}
+
+fn object(number: usize, version: usize) -> Arc<ConfigMap> {
+    Arc::new(ConfigMap {
+        metadata: ObjectMeta {
+            name: Some(name(number)),
+            namespace: Some(namespace(number)),
+            uid: Some(format!("uid-{number}")),
+            resource_version: Some(version.to_string()),
+            labels: Some(BTreeMap::from([("app".to_owned(), app(number)), ("tier".to_owned(), "one".to_owned())])),
+            ..ObjectMeta::default()
+        },
+        ..ConfigMap::default()
+    })
+}
+
+fn name(number: usize) -> String {
+    format!("object-{number:07}")
+}
+
+fn namespace(number: usize) -> String {
+    format!("namespace-{:03}", number % 100)
+}
+
+fn app(number: usize) -> String {
+    format!("app-{:05}", number % 1000)
+}
+
+/// An informer whose cache is filled, with an index over one label.
+struct Cache {
+    runtime: Runtime,
+    informer: SharedInformer<ConfigMap>,
+    sender: DeltaSender<ConfigMap>,
+    by_app: Index<ConfigMap, String>,
+}
+
+impl Cache {
+    fn filled() -> Self {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime needs no resources");
+        let config = InformerConfig { resource: "configmaps".into(), scopes: vec![Scope::All], resync: None };
+        let informer = SharedInformer::new(config);
+        let by_app = informer
+            .add_index("app", |object: &ConfigMap| object.label("app").map(str::to_owned))
+            .expect("the name is not taken");
+        let (sender, receiver) = delta_queue(1024);
+        let running = informer.clone();
+        runtime.spawn(async move { running.run(receiver).await });
+        let replace = Delta::Replace {
+            scope: Scope::All,
+            objects: (0..OBJECTS).map(|number| object(number, number + 1)).collect(),
+            invalid: Vec::new(),
+            resource_version: OBJECTS.to_string(),
+        };
+        runtime.block_on(async {
+            sender.send_all([replace]).await.expect("the informer runs");
+            assert!(informer.wait_for_sync().await);
+        });
+        Self { runtime, informer, sender, by_app }
+    }
+}
+
+#[divan::bench]
+fn get(bencher: Bencher<'_, '_>) {
+    let store = Cache::filled().informer.store();
+    let keys: Vec<_> = (0..OBJECTS).map(|number| (namespace(number), name(number))).collect();
+    let mut turn = 0;
+    bencher.bench_local(|| {
+        turn = (turn + 7919) % OBJECTS;
+        store.find(Some(&keys[turn].0), &keys[turn].1)
+    });
+}
+
+#[divan::bench]
+fn list_a_namespace_of_a_thousand(bencher: Bencher<'_, '_>) {
+    let store = Cache::filled().informer.store();
+    bencher.bench_local(|| store.list_namespace("namespace-042", &Selector::everything()));
+}
+
+#[divan::bench]
+fn select_a_hundred_without_an_index(bencher: Bencher<'_, '_>) {
+    let store = Cache::filled().informer.store();
+    let selector: Selector = "app=app-00042".parse().expect("the selector is well-formed");
+    bencher.bench_local(|| store.list(&selector));
+}
+
+#[divan::bench]
+fn look_a_hundred_up_in_an_index(bencher: Bencher<'_, '_>) {
+    let cache = Cache::filled();
+    bencher.bench_local(|| cache.by_app.get("app-00042"));
+}
+
+/// A batch of updates, from the delta queue into both generations of the cache.
+#[divan::bench]
+fn apply_five_hundred_updates(bencher: Bencher<'_, '_>) {
+    const BATCH: usize = 500;
+    let cache = Cache::filled();
+    let mut version = OBJECTS;
+    bencher
+        .counter(BATCH)
+        .with_inputs(|| {
+            version += BATCH;
+            (version - BATCH + 1..=version).map(|version| object(version % OBJECTS, version)).collect::<Vec<_>>()
+        })
+        .bench_local_values(|objects| {
+            let wanted = objects.last().map(|object| object.resource_version().to_owned());
+            cache.runtime.block_on(async {
+                cache.sender.send_all(objects.into_iter().map(Delta::Upsert)).await.expect("the informer runs");
+                while cache.informer.resource_version() != wanted {
+                    tokio::task::yield_now().await;
+                }
+            });
+        });
+}

@@ -1,0 +1,56 @@
+//! What the compiler says of wrong input, and that the command line says the same.
+//!
+//! `tests/ui/compiler` holds what only the compiler can find. In every other folder each message is
+//! also what `genclient` says of the same file. `TRYBUILD=overwrite` writes the expected texts anew.
+
+use std::{collections::BTreeMap, fs, path::PathBuf};
+
+use genclient::source::Sources;
+
+#[test]
+fn the_macros_say_what_is_wrong_where_it_is() {
+    trybuild::TestCases::new().compile_fail("ui/*/*.rs");
+}
+
+/// The errors and helps of a compiler's output that come from the derives: those without a code.
+fn messages(stderr: &str) -> Vec<String> {
+    let mut messages = Vec::new();
+    let mut lines = stderr.lines().peekable();
+    while let Some(line) = lines.next() {
+        if let Some(message) = line.strip_prefix("error: ") {
+            messages.push(message.to_owned());
+        } else if let Some(help) = line.trim_start().strip_prefix("help: ") {
+            messages.push(help.to_owned());
+        }
+    }
+    messages.sort();
+    messages
+}
+
+#[test]
+fn the_command_line_says_the_same_of_the_same_file() {
+    let ui = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("ui");
+    let mut compared = 0;
+    for topic in ["attributes", "group_version", "list", "methods", "names", "shape", "verbs"] {
+        for entry in fs::read_dir(ui.join(topic)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|end| end != "rs") {
+                continue;
+            }
+            let files = BTreeMap::from([
+                (PathBuf::from("ui/Cargo.toml"), "[package]\nname = \"ui\"\n".to_owned()),
+                (PathBuf::from("ui/src/lib.rs"), fs::read_to_string(&path).unwrap()),
+            ]);
+            let errors = genclient::model(&Sources::load(&files, &["ui".to_owned()])).unwrap_err();
+            let mut said: Vec<String> = errors
+                .into_iter()
+                .flat_map(|error| std::iter::once(error.message).chain(error.help))
+                .collect();
+            said.sort();
+            let stderr = fs::read_to_string(path.with_extension("stderr")).unwrap();
+            assert_eq!(said, messages(&stderr), "{}", path.display());
+            compared += said.len();
+        }
+    }
+    assert!(compared > 100, "only {compared} messages were compared");
+}

@@ -1,0 +1,40 @@
+use genclient_runtime::{GenClient, GenClientList, ListMeta, ObjectMeta};
+
+genclient_runtime::group_version!("a.example.com/v1");
+
+#[derive(Clone, Debug, GenClient)]
+pub struct Network {
+    pub metadata: ObjectMeta,
+}
+
+#[derive(Clone, Debug, GenClientList)]
+pub struct NetworkList {
+    pub metadata: ListMeta,
+}
+
+#[derive(Clone, Debug, GenClientList)]
+pub struct OtherList {
+    pub metadata: ListMeta,
+    pub items: Vec<Network>,
+}
+
+#[derive(Clone, Debug, GenClientList)]
+pub struct SliceList {
+    pub metadata: ListMeta,
+    pub items: Box<[Network]>,
+}
+
+#[derive(Clone, Debug, GenClientList)]
+pub struct Networks {
+    pub metadata: ListMeta,
+    pub items: Vec<Network>,
+}
+
+#[derive(Clone, Debug, GenClientList)]
+#[genclient(readonly)]
+pub struct MetaList {
+    pub metadata: ObjectMeta,
+    pub items: Vec<Meta>,
+}
+
+fn main() {}
