@@ -17,13 +17,18 @@ use std::{
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Stdio},
+    sync::mpsc::{self, RecvTimeoutError},
     thread,
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::Error;
+
+/// How long a supervisor may take to send a signal.
+const SIGNAL: Duration = Duration::from_secs(20);
 
 /// A signal that a fault handle sends.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +87,8 @@ pub(crate) struct Process {
     /// The writing end of the pipe. It is an `Option` only because closing it is how `drop` begins.
     commands: Option<ChildStdin>,
     pid: u32,
+    /// Says when a signal has been sent. The lock is there because a receiver alone is not `Sync`.
+    sent: Mutex<mpsc::Receiver<()>>,
     exit: watch::Receiver<Option<i32>>,
 }
 
@@ -113,17 +120,26 @@ impl Process {
             pid.ok_or_else(|| Error::io(doing())(io::Error::other(format!("supervisor said {line:?}"))))?;
 
         let (exited, exit) = watch::channel(None);
+        let (sending, sent) = mpsc::channel();
         thread::Builder::new()
             .name(format!("{}-exit", program.name))
             .spawn(move || {
-                let mut line = String::new();
+                let mut status = None;
+                for line in life.lines().map_while(Result::ok) {
+                    match line.strip_prefix("exit ") {
+                        Some(number) => status = number.parse().ok(),
+                        // Whoever asked for the signal may have given up waiting.
+                        None => drop(sending.send(())),
+                    }
+                    if status.is_some() {
+                        break;
+                    }
+                }
                 // A supervisor that ends without a word was killed itself; the server counts as killed, too.
-                let _ = life.read_line(&mut line);
-                let status = line.trim().strip_prefix("exit ").and_then(|status| status.parse().ok());
                 exited.send_replace(Some(status.unwrap_or(137)));
             })
             .map_err(Error::io(doing()))?;
-        Ok(Self { program: program.clone(), supervisor, commands, pid, exit })
+        Ok(Self { program: program.clone(), supervisor, commands, pid, sent: Mutex::new(sent), exit })
     }
 
     /// The process id of the server itself.
@@ -145,14 +161,22 @@ impl Process {
         self.exit.borrow().is_some()
     }
 
-    /// Sends a signal to the server.
+    /// Sends a signal to the server, and returns when it has been sent.
     pub(crate) fn signal(&mut self, signal: Signal) -> Result<(), Error> {
         let not_running = || Error::NotRunning { server: self.program.name };
         if self.exit.borrow().is_some() {
             return Err(not_running());
         }
         let Some(commands) = &mut self.commands else { return Err(not_running()) };
-        writeln!(commands, "{signal}").and_then(|()| commands.flush()).map_err(|_| not_running())
+        writeln!(commands, "{signal}").and_then(|()| commands.flush()).map_err(|_| not_running())?;
+        match self.sent.get_mut().recv_timeout(SIGNAL) {
+            Ok(()) => Ok(()),
+            // The server has ended meanwhile, which is the most that a signal can do.
+            Err(RecvTimeoutError::Disconnected) => Ok(()),
+            Err(RecvTimeoutError::Timeout) => {
+                Err(Error::io(format!("signalling {}", self.program.name))(io::ErrorKind::TimedOut.into()))
+            }
+        }
     }
 
     /// Waits until `ready` says yes, the server ends, or the time is over.
@@ -241,6 +265,23 @@ mod tests {
         process.signal(Signal::Stop).unwrap();
         drop(process);
         assert!(!is_alive(pid));
+    }
+
+    #[tokio::test]
+    async fn a_call_that_signals_returns_when_the_signal_has_been_sent_and_not_before() {
+        let (_folder, program) = shell("exec sleep 1000");
+        let mut process = Process::spawn(&program).unwrap();
+        let group = format!("-{}", process.supervisor.id());
+        let tell_group = |signal| {
+            assert!(Command::new("/bin/kill").args(["-s", signal, "--", &group]).status().unwrap().success())
+        };
+        tell_group("STOP");
+        let call = thread::spawn(move || process.signal(Signal::Stop).map(|()| process));
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let early = call.is_finished();
+        tell_group("CONT");
+        drop(call.join().unwrap().unwrap());
+        assert!(!early, "nobody could have sent the signal yet");
     }
 
     #[tokio::test]
