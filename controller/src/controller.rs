@@ -37,10 +37,10 @@ impl<P: Provider> Controller<P> {
         options: Options,
     ) -> Self {
         info!("setting up event handlers");
-        let informer = factory.samplecrd().v1().networks();
+        let networks = factory.samplecrd().v1().networks();
         let queue = WorkQueue::new("networks");
         let handler_queue = queue.clone();
-        informer.informer().add_event_handler(move |event: &Event<Network>| match event {
+        networks.informer().add_event_handler(move |event: &Event<Network>| match event {
             // A resync tells of nothing new; drift in the provider is found by looking at the provider.
             Event::Updated { cause: Cause::Resync, .. } => {}
             event => {
@@ -50,7 +50,8 @@ impl<P: Provider> Controller<P> {
         });
         let reconciler = Arc::new(Reconciler {
             clientset,
-            networks: informer.lister(),
+            informer: networks.informer(),
+            networks: networks.lister(),
             provider,
             events,
             options,
@@ -127,8 +128,11 @@ async fn sweep<P: Provider>(reconciler: Arc<Reconciler<P>>, queue: WorkQueue<Obj
         .iter()
         .filter_map(|network| network.metadata.uid.clone())
         .collect();
+    // Nor is one an orphan whose object is there and cannot be read.
+    let invalid: HashSet<String> =
+        reconciler.informer.invalid().into_iter().map(|object| object.uid).collect();
     for owner in owners.iter().filter(|owner| reconciler.is_watched(owner)) {
-        if !present.contains(&owner.uid) {
+        if !present.contains(&owner.uid) && !invalid.contains(&owner.uid) {
             info!(key = %owner.key(), uid = %owner.uid, "found an orphaned network in the provider");
             let _ = queue.add(owner.key());
         }

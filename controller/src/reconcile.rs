@@ -5,7 +5,7 @@ mod tests;
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use genclient_runtime::{Action, ObjectKey, Patch, events::EventRecorder};
+use genclient_runtime::{Action, ObjectKey, Patch, SharedInformer, events::EventRecorder};
 use parking_lot::Mutex;
 use samplecrd_apis::samplecrd::v1::Network;
 use samplecrd_client::{clientset::Clientset, listers::samplecrd::v1::NetworkLister};
@@ -42,6 +42,7 @@ pub struct Options {
 /// Brings Networks and the provider's networks in line.
 pub struct Reconciler<P> {
     pub(crate) clientset: Clientset,
+    pub(crate) informer: SharedInformer<Network>,
     pub(crate) networks: NetworkLister,
     pub(crate) provider: P,
     pub(crate) events: EventRecorder,
@@ -70,6 +71,11 @@ impl<P: Provider> Reconciler<P> {
 
     /// The object is gone, and nothing is known of it but its key.
     async fn delete_by_key(&self, key: &ObjectKey) -> Result<Action, Error> {
+        // An object that could never be read is not in the cache either, but it is there: its network stays.
+        if let Some(object) = self.informer.invalid().into_iter().find(|object| object.key == *key) {
+            warn!(%key, version = object.resource_version, error = object.error, "network cannot be read; leaving it as it is");
+            return Ok(Action::await_change());
+        }
         info!(%key, "network does not exist in the local cache, deleting it in the provider");
         self.provider.delete_key(key).await?;
         self.reported.lock().remove(key);

@@ -1,7 +1,5 @@
 //! The Neutron provider on a real Neutron, alone and behind Keystone.
 
-#![allow(clippy::unwrap_used, reason = "what is missing ends the test, with its line")]
-
 use std::{slice, time::Duration};
 
 use genclient_testenv::{Neutron as Server, require_servers};

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use bytes::Bytes;
 use genclient_runtime::{
-    Client, Delta, InformerConfig, ObjectMeta, Scope, SharedInformer, delta_queue, events::Reporter,
+    Client, Delta, InformerConfig, InvalidObject, ObjectMeta, Scope, SharedInformer, delta_queue,
+    events::Reporter,
 };
 use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Full};
@@ -104,6 +105,16 @@ fn network(change: impl FnOnce(&mut Network)) -> Network {
 
 /// A reconciler with these objects in its cache; `status` is the API server's answer to patches.
 async fn setup(objects: Vec<Network>, status: u16, finalizer: bool) -> Setup {
+    setup_with(objects, Vec::new(), status, finalizer).await
+}
+
+/// The same with objects that could not be read.
+async fn setup_with(
+    objects: Vec<Network>,
+    invalid: Vec<InvalidObject>,
+    status: u16,
+    finalizer: bool,
+) -> Setup {
     let requests = Arc::new(Mutex::new(Vec::new()));
     let seen = requests.clone();
     let service = tower::service_fn(move |request: Request<genclient_runtime::kube::client::Body>| {
@@ -139,7 +150,7 @@ async fn setup(objects: Vec<Network>, status: u16, finalizer: bool) -> Setup {
     tokio::spawn(async move { running.run(receiver).await });
     let objects = objects.into_iter().map(Arc::new).collect();
     let resource_version = "7".to_owned();
-    let list = Delta::Replace { scope: Scope::All, objects, invalid: Vec::new(), resource_version };
+    let list = Delta::Replace { scope: Scope::All, objects, invalid, resource_version };
     sender.send_all([list]).await.unwrap();
     informer.wait_for_sync().await;
 
@@ -147,6 +158,7 @@ async fn setup(objects: Vec<Network>, status: u16, finalizer: bool) -> Setup {
     let reconciler = Reconciler {
         clientset: Clientset::new(client.clone()),
         networks: NetworkLister::new(informer.lister()),
+        informer,
         provider: provider.clone(),
         events: EventRecorder::new(client, Reporter::from("test")),
         options: Options { finalizer, drift_interval: Duration::from_secs(300), namespaces: Vec::new() },
@@ -257,4 +269,20 @@ async fn what_is_not_in_the_cache_is_deleted_by_its_key() {
     assert_eq!(setup.reconcile().await.unwrap(), Action::await_change());
     assert!(setup.provider.memory.networks().is_empty());
     assert!(setup.requests.lock().is_empty());
+}
+
+#[tokio::test]
+async fn the_network_of_an_object_that_cannot_be_read_is_left_alone() {
+    let unreadable = InvalidObject {
+        key: key(),
+        uid: "uid-1".into(),
+        resource_version: "7".into(),
+        error: "spec.cidr: not a string".into(),
+    };
+    let setup = setup_with(Vec::new(), vec![unreadable], 200, false).await;
+    let desired = Desired::parse("10.0.0.0/24", "10.0.0.1").unwrap();
+    let owner = Owner { namespace: "default".into(), name: "a".into(), uid: "uid-1".into() };
+    setup.provider.memory.insert(&owner, desired);
+    assert_eq!(setup.reconcile().await.unwrap(), Action::await_change());
+    assert_eq!(setup.provider.memory.networks().len(), 1);
 }

@@ -12,8 +12,6 @@
 //!
 //! With `GENCLIENT_LONG=1` the churn has the full numbers.
 
-#![allow(clippy::unwrap_used, reason = "what is missing ends the test, with its line")]
-
 mod churn;
 mod drift;
 mod faults;

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use genclient_testenv::require_servers;
+use genclient_runtime::Patch;
+use genclient_testenv::{TestEnv, require_servers};
+use serde_json::json;
 
-use crate::support::{Cluster, TestNeutron, held};
+use crate::support::{Cluster, TestNeutron, eventually, held};
 
 #[tokio::test]
 async fn a_bad_spec_gets_a_warning_and_no_more_until_it_is_changed() {
@@ -93,6 +95,53 @@ async fn networks_of_both_families_work_and_can_change_into_each_other() {
     neutron.holds(&[held("six", "fd00:7::/64", "fd00:7::1")]).await;
     cluster.delete("six").await;
     cluster.gone("six").await;
+    neutron.holds(&[]).await;
+    controller.stop().await;
+}
+
+#[tokio::test]
+async fn the_network_of_an_object_that_cannot_be_read_stays_even_after_a_restart() {
+    require_servers!(Kubernetes, Neutron);
+    let env = TestEnv::builder().own_servers().start().await.unwrap();
+    let cluster = Cluster::of(&env, "unreadable").await;
+    let neutron = TestNeutron::shared(&cluster.namespace).await;
+    let url = neutron.server.url();
+    let args = ["--provider", "neutron", "--neutron-url", &url, "--no-finalizer"];
+    let controller = cluster.controller(&args);
+    cluster.create("a", "10.0.0.0/24", "10.0.0.1").await;
+    cluster.create("b", "10.1.0.0/24", "10.1.0.1").await;
+    let both = [held("a", "10.0.0.0/24", "10.0.0.1"), held("b", "10.1.0.0/24", "10.1.0.1")];
+    neutron.holds(&both).await;
+    controller.stop().await;
+
+    // Somebody loosens the schema, and writes what the type does not know.
+    let any = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    let patch = json!([{ "op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema", "value": any }]);
+    let crd = "networks.samplecrd.k8s.io";
+    env.kubectl(&["patch", "crd", crd, "--type=json", "-p", &patch.to_string()]).await.unwrap();
+    let patch = Patch::Merge(json!({ "spec": { "cidr": 7 } }));
+    let networks = cluster.networks();
+    eventually(
+        "the server takes a number for a range",
+        // The answer is what cannot be read, so the outcome is seen in the server's words alone.
+        async || networks.patch("a", &patch).await.err().map(|error| error.to_string()),
+        |error| error.as_ref().is_some_and(|error| error.contains("does not decode")),
+    )
+    .await;
+    cluster.delete("b").await;
+
+    let controller = cluster.controller(&args);
+    controller.says(&["does not decode", "/a"]).await;
+    controller.says(&["found an orphaned network", "/b"]).await;
+    neutron.holds(&both[..1]).await;
+    assert_eq!(controller.count(&["found an orphaned network"]), 1);
+
+    // When it can be read again, it is looked after again; when it is deleted, its network goes.
+    cluster.change("a", "10.0.0.0/24", "10.0.0.2").await;
+    neutron.holds(&[held("a", "10.0.0.0/24", "10.0.0.2")]).await;
+    let _ = networks.patch("a", &patch).await;
+    controller.says_times(2, &["does not decode", "/a"]).await;
+    let _ = networks.delete("a").await;
     neutron.holds(&[]).await;
     controller.stop().await;
 }
