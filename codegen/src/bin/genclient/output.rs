@@ -4,6 +4,7 @@
 //! half-written; and nothing is written before everything has been rendered.
 
 use std::{
+    collections::BTreeSet,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -53,13 +54,14 @@ impl Plan {
                 old => self.changes.push(Change { path, shown, old, new: Some(file.text.clone()) }),
             }
         }
+        let generated: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
         for subfolder in subfolders {
             let mut found = Vec::new();
             walk(&output.join(subfolder), &mut found)?;
             for path in found {
                 let relative =
                     path.strip_prefix(output).unwrap_or(&path).to_string_lossy().replace('\\', "/");
-                if files.iter().any(|file| file.path == relative) {
+                if generated.contains(relative.as_str()) {
                     continue;
                 }
                 let Some(old) = read(&path)?.filter(|text| is_generated(text)) else { continue };
