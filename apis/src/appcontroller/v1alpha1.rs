@@ -44,6 +44,7 @@ pub struct AppServiceSpec {
 #[serde(rename_all = "camelCase")]
 pub struct AppServiceStatus {
     /// How many replicas are available.
+    #[schemars(range(min = 0))]
     pub available_replicas: i32,
 }
 
