@@ -15,7 +15,8 @@ use genclient_bench::{
     shapes::{self, Shape},
 };
 use genclient_runtime::{
-    CacheObject, Delta, DeltaSender, Index, InformerConfig, Lister, Scope, Selector, SharedInformer, delta_queue,
+    CacheObject, Delta, DeltaSender, Index, InformerConfig, Lister, Scope, Selector, SharedInformer,
+    delta_queue,
 };
 use samplecrd_apis::samplecrd::v1::Network;
 
@@ -90,9 +91,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }]))?;
     runtime.block_on(informer.wait_for_sync());
 
-    let apps: Vec<_> = (0..count.div_ceil(shapes::OBJECTS_PER_APP)).map(|number| shapes::app(number, count)).collect();
-    let selectors =
-        apps.iter().map(|app| format!("app={app}").parse()).collect::<std::result::Result<Vec<Selector>, _>>()?;
+    let apps: Vec<_> =
+        (0..count.div_ceil(shapes::OBJECTS_PER_APP)).map(|number| shapes::app(number, count)).collect();
+    let selectors = apps
+        .iter()
+        .map(|app| format!("app={app}").parse())
+        .collect::<std::result::Result<Vec<Selector>, _>>()?;
     let names = (0..count).map(|number| (shapes::namespace(number, count), shapes::name(number))).collect();
     let reads = Reads {
         lister: informer.lister(),
@@ -170,12 +174,7 @@ async fn write(
 }
 
 /// Asks from several threads at once, and gives the answers per second and the objects found.
-fn measure(
-    reads: &Reads,
-    (_, at_once, ask): Question,
-    readers: usize,
-    duration: Duration,
-) -> (f64, usize) {
+fn measure(reads: &Reads, (_, at_once, ask): Question, readers: usize, duration: Duration) -> (f64, usize) {
     let begin = Instant::now();
     let threads: Vec<_> = (0..readers)
         .map(|reader| {
