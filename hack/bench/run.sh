@@ -89,6 +89,7 @@ sync_round() {
   measure "$target/bench-kube" "${common[@]}"
   measure "$bin/bench-clientgo" sync "${common[@]}"
   [ "$1" = network ] || return 0
+  measure "$target/bench-genclient" sync "${common[@]}" --compact
   measure "$target/bench-genclient" sync "${common[@]}" --paged
   measure "$target/bench-kube" "${common[@]}" --paged
   measure "$bin/bench-clientgo" sync "${common[@]}" --paged

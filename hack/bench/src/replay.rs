@@ -203,7 +203,11 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> Result<Option<String>> {
 
 fn parameter<'a>(target: &'a str, name: &str) -> Option<&'a str> {
     let query = target.split_once('?')?.1;
-    query.split('&').filter_map(|pair| pair.split_once('=')).find(|(key, _)| *key == name).map(|(_, value)| value)
+    query
+        .split('&')
+        .filter_map(|pair| pair.split_once('='))
+        .find(|(key, _)| *key == name)
+        .map(|(_, value)| value)
 }
 
 /// How long a reader that does nothing takes for the streamed list: the server's ceiling.

@@ -87,7 +87,12 @@ impl Shape {
         match self {
             Self::Network => {
                 let (high, low) = (number / 256 % 256, number % 256);
-                write_to(&mut text, format_args!(r#","spec":{{"cidr":"10.{high}.{low}.0/24","gateway":"10.{high}.{low}.1"}}}}"#));
+                write_to(
+                    &mut text,
+                    format_args!(
+                        r#","spec":{{"cidr":"10.{high}.{low}.0/24","gateway":"10.{high}.{low}.1"}}}}"#
+                    ),
+                );
             }
             Self::Deployment => {
                 write_to(
@@ -172,7 +177,9 @@ fn pod_spec(containers: usize, variables: usize) -> String {
             let comma = if variable == 0 { "" } else { "," };
             write_to(
                 &mut spec,
-                format_args!(r#"{comma}{{"name":"SETTING_{variable:02}","value":"a value that the program {container} of the pod is told on its way {variable}"}}"#),
+                format_args!(
+                    r#"{comma}{{"name":"SETTING_{variable:02}","value":"a value that the program {container} of the pod is told on its way {variable}"}}"#
+                ),
             );
         }
         write_to(

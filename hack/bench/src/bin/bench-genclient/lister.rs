@@ -15,7 +15,8 @@ use genclient_bench::{
     shapes::{self, Shape},
 };
 use genclient_runtime::{
-    CacheObject, Delta, DeltaSender, Index, InformerConfig, Lister, Scope, Selector, SharedInformer, delta_queue,
+    CacheObject, Delta, DeltaSender, Index, InformerConfig, Lister, Scope, Selector, SharedInformer,
+    delta_queue,
 };
 use samplecrd_apis::samplecrd::v1::Network;
 
@@ -26,6 +27,9 @@ const PREPARED_WRITES: usize = 100_000;
 
 /// How many deltas wait between the writer and the cache at most.
 const QUEUED_DELTAS: usize = 1024;
+
+/// How long the writer writes before it is measured.
+const WARM_UP: Duration = Duration::from_millis(100);
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -90,9 +94,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }]))?;
     runtime.block_on(informer.wait_for_sync());
 
-    let apps: Vec<_> = (0..count.div_ceil(shapes::OBJECTS_PER_APP)).map(|number| shapes::app(number, count)).collect();
-    let selectors =
-        apps.iter().map(|app| format!("app={app}").parse()).collect::<std::result::Result<Vec<Selector>, _>>()?;
+    let apps: Vec<_> =
+        (0..count.div_ceil(shapes::OBJECTS_PER_APP)).map(|number| shapes::app(number, count)).collect();
+    let selectors = apps
+        .iter()
+        .map(|app| format!("app={app}").parse())
+        .collect::<std::result::Result<Vec<Selector>, _>>()?;
     let names = (0..count).map(|number| (shapes::namespace(number, count), shapes::name(number))).collect();
     let reads = Reads {
         lister: informer.lister(),
@@ -121,11 +128,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         for &readers in &args.readers {
             let stop = Arc::new(AtomicBool::new(false));
             let written = Arc::new(AtomicU64::new(0));
-            let begin = Instant::now();
             let writer = runtime.spawn(write(sender.clone(), writes.clone(), stop.clone(), written.clone()));
+            thread::sleep(WARM_UP);
+            let (begin, before) = (Instant::now(), written.load(Ordering::Relaxed));
             let (rate, _) = measure(&reads, question, readers, duration);
             stop.store(true, Ordering::Relaxed);
-            let writes = written.load(Ordering::Relaxed) as f64 / begin.elapsed().as_secs_f64();
+            let writes = (written.load(Ordering::Relaxed) - before) as f64 / begin.elapsed().as_secs_f64();
             runtime.block_on(writer)?;
             run.set(&format!("{name}, {readers} readers, under writer /s"), rate);
             run.set(&format!("writes under {readers} readers of {name} /s"), writes);
@@ -170,12 +178,7 @@ async fn write(
 }
 
 /// Asks from several threads at once, and gives the answers per second and the objects found.
-fn measure(
-    reads: &Reads,
-    (_, at_once, ask): Question,
-    readers: usize,
-    duration: Duration,
-) -> (f64, usize) {
+fn measure(reads: &Reads, (_, at_once, ask): Question, readers: usize, duration: Duration) -> (f64, usize) {
     let begin = Instant::now();
     let threads: Vec<_> = (0..readers)
         .map(|reader| {

@@ -65,7 +65,8 @@ async fn contended(keys: usize, tasks: usize) -> Result<f64> {
     let queue = WorkQueue::new("contended");
     // Every producer has keys of its own: none is added twice, so each is worked on once.
     let share = keys / tasks;
-    let names: Vec<Vec<_>> = (0..tasks).map(|task| (task * share..(task + 1) * share).map(key).collect()).collect();
+    let names: Vec<Vec<_>> =
+        (0..tasks).map(|task| (task * share..(task + 1) * share).map(key).collect()).collect();
     let begin = Instant::now();
     let workers: Vec<_> = (0..tasks)
         .map(|_| {

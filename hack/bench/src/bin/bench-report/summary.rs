@@ -13,7 +13,11 @@ pub(crate) struct Figures(Vec<f64>);
 impl Figures {
     pub(crate) fn median(&self) -> f64 {
         let middle = self.0.len() / 2;
-        if self.0.len().is_multiple_of(2) { (self.0[middle - 1] + self.0[middle]) / 2.0 } else { self.0[middle] }
+        if self.0.len().is_multiple_of(2) {
+            (self.0[middle - 1] + self.0[middle]) / 2.0
+        } else {
+            self.0[middle]
+        }
     }
 
     pub(crate) fn least(&self) -> f64 {
@@ -60,8 +64,12 @@ impl Summary {
 
     /// What was measured of a work, by us or by anyone.
     pub(crate) fn measures<'a>(&'a self, work: &'a str) -> impl Iterator<Item = &'a str> {
-        let mut measures: Vec<_> =
-            self.figures.keys().filter(|(other, ..)| other == work).map(|(.., measure)| measure.as_str()).collect();
+        let mut measures: Vec<_> = self
+            .figures
+            .keys()
+            .filter(|(other, ..)| other == work)
+            .map(|(.., measure)| measure.as_str())
+            .collect();
         measures.sort_unstable();
         measures.dedup();
         measures.into_iter()
@@ -85,9 +93,7 @@ mod tests {
 
     #[test]
     fn the_median_and_the_ratio_are_of_the_right_runs() {
-        let line = |peer, value| {
-            format!(r#"{{"peer":"{peer}","work":"w","measures":{{"m":{value}}}}}"#)
-        };
+        let line = |peer, value| format!(r#"{{"peer":"{peer}","work":"w","measures":{{"m":{value}}}}}"#);
         let lines = [line("genclient", 3), line("genclient", 1), line("kube-rs", 10), line("genclient", 2)];
         let summary = Summary::read(&lines.join("\n")).unwrap();
         assert_eq!(summary.ratio("w", "m", "kube-rs"), Some(0.2));
