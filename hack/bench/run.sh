@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Measures genclient, kube-rs and client-go on the same work, side by side.
 #
-#   hack/bench/run.sh [--quick | --full] [--only NAME]
+#   hack/bench/run.sh [--quick | --full] [--runs N] [--only NAME]
 #
 #   --quick      small numbers, two runs: whether everything works, in about two minutes
 #   --full       also a million objects, deployments and pods, and more runs
+#   --runs N     so many runs of each (2, 5 or 7 without it)
 #   --only NAME  only one part: sync, lister, queue or generate (may be given several times)
 #
 # It builds what it needs, runs the peers in turn, prints a table of medians, and writes
@@ -16,10 +17,16 @@ root="$(cd "$here/../.." && pwd)"
 
 size=normal
 only=""
+wanted_runs=""
 while [ $# -gt 0 ]; do
   case "$1" in
     --quick) size=quick ;;
     --full) size=full ;;
+    --runs)
+      [[ "${2:-}" =~ ^[1-9][0-9]*$ ]] || { echo "run.sh: --runs takes a number" >&2; exit 2; }
+      wanted_runs="$2"
+      shift
+      ;;
     --only)
       case "${2:-}" in
         sync | lister | queue | generate) only="$only $2" ;;
@@ -27,7 +34,7 @@ while [ $# -gt 0 ]; do
       esac
       shift
       ;;
-    -h | --help) sed -n '2,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '2,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) echo "run.sh: unknown argument '$1'; see --help" >&2; exit 2 ;;
   esac
   shift
@@ -41,6 +48,7 @@ case "$size" in
   normal) runs=5 counts="10000 100000" large="" updates=200000 shapes="" milliseconds=300 keys=1000000 kinds="1 1000" ;;
   full) runs=7 counts="10000 100000" large="1000000" updates=200000 shapes="deployment pod" milliseconds=500 keys=1000000 kinds="1 1000" ;;
 esac
+runs="${wanted_runs:-$runs}"
 
 wanted() { [ -z "$only" ] || [[ " $only " == *" $1 "* ]]; }
 say() { echo "$(date +%T) $*" >&2; }
@@ -89,6 +97,7 @@ sync_round() {
   measure "$target/bench-kube" "${common[@]}"
   measure "$bin/bench-clientgo" sync "${common[@]}"
   [ "$1" = network ] || return 0
+  measure "$target/bench-genclient" sync "${common[@]}" --compact
   measure "$target/bench-genclient" sync "${common[@]}" --paged
   measure "$target/bench-kube" "${common[@]}" --paged
   measure "$bin/bench-clientgo" sync "${common[@]}" --paged

@@ -18,6 +18,9 @@ import (
 const (
 	objectsPerApp       = 100
 	objectsPerNamespace = 1000
+
+	// warmUp is how long the writer writes before it is measured.
+	warmUp = 100 * time.Millisecond
 )
 
 func name(number int) string { return fmt.Sprintf("object-%07d", number) }
@@ -156,7 +159,6 @@ func listerWork(args []string) error {
 		for _, readers := range readers {
 			stop, stopped := make(chan struct{}), make(chan error)
 			var written atomic.Int64
-			begin := time.Now()
 			go func() {
 				for turn := 0; ; turn++ {
 					select {
@@ -175,8 +177,10 @@ func listerWork(args []string) error {
 					written.Add(1)
 				}
 			}()
+			time.Sleep(warmUp)
+			begin, before := time.Now(), written.Load()
 			rate, _ := measure(question.atOnce, question.ask, readers)
-			writes := float64(written.Load()) / time.Since(begin).Seconds()
+			writes := float64(written.Load()-before) / time.Since(begin).Seconds()
 			close(stop)
 			if err := <-stopped; err != nil {
 				return err

@@ -28,6 +28,9 @@ const PREPARED_WRITES: usize = 100_000;
 /// How many deltas wait between the writer and the cache at most.
 const QUEUED_DELTAS: usize = 1024;
 
+/// How long the writer writes before it is measured.
+const WARM_UP: Duration = Duration::from_millis(100);
+
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// How many objects the cache holds.
@@ -125,11 +128,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         for &readers in &args.readers {
             let stop = Arc::new(AtomicBool::new(false));
             let written = Arc::new(AtomicU64::new(0));
-            let begin = Instant::now();
             let writer = runtime.spawn(write(sender.clone(), writes.clone(), stop.clone(), written.clone()));
+            thread::sleep(WARM_UP);
+            let (begin, before) = (Instant::now(), written.load(Ordering::Relaxed));
             let (rate, _) = measure(&reads, question, readers, duration);
             stop.store(true, Ordering::Relaxed);
-            let writes = written.load(Ordering::Relaxed) as f64 / begin.elapsed().as_secs_f64();
+            let writes = (written.load(Ordering::Relaxed) - before) as f64 / begin.elapsed().as_secs_f64();
             runtime.block_on(writer)?;
             run.set(&format!("{name}, {readers} readers, under writer /s"), rate);
             run.set(&format!("writes under {readers} readers of {name} /s"), writes);

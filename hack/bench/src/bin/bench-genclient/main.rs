@@ -1,5 +1,6 @@
 //! genclient's side of the benchmark. Each piece of work prints one line of JSON.
 
+mod compact;
 mod lister;
 mod queue;
 mod sync;

@@ -19,7 +19,7 @@ use genclient_runtime::{Client, Event, InformerFactory, InformerFactoryBuilder, 
 use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
 use samplecrd_apis::samplecrd::v1::Network;
 
-use crate::PEER;
+use crate::{PEER, compact::CompactNetwork};
 
 /// How long the memory is left to settle after the sync.
 const SETTLE: Duration = Duration::from_millis(500);
@@ -41,12 +41,16 @@ pub(crate) struct Args {
     /// Reads the list in pages.
     #[arg(long)]
     paged: bool,
+    /// Caches networks in a compact form of one's own.
+    #[arg(long)]
+    compact: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
         match args.shape {
+            Shape::Network if args.compact => sync::<CompactNetwork>(args).await,
             Shape::Network => sync::<Network>(args).await,
             Shape::Deployment => sync::<Deployment>(args).await,
             Shape::Pod => sync::<Pod>(args).await,
@@ -125,5 +129,6 @@ async fn sync<K: Watched>(args: &Args) -> Result<()> {
 
 fn work(args: &Args) -> String {
     let mode = if args.paged { "paged" } else { "streamed" };
-    format!("{} {} {mode}", args.objects, args.shape.name())
+    let form = if args.compact { ", compact form" } else { "" };
+    format!("{} {} {mode}{form}", args.objects, args.shape.name())
 }
