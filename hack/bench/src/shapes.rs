@@ -141,7 +141,7 @@ impl Shape {
         };
         let create = entry(
             "kubectl-create",
-            r#"{"f:metadata":{"f:labels":{".":{},"f:app":{},"f:team":{},"f:tier":{}}},"f:spec":{"f:cidr":{},"f:gateway":{}}}"#,
+            r#"{"f:metadata":{"f:annotations":{".":{},"f:example.com/revision":{}},"f:labels":{".":{},"f:app":{},"f:team":{},"f:tier":{}}},"f:spec":{"f:cidr":{},"f:gateway":{}}}"#,
         );
         match self {
             Self::Network => format!("[{create}]"),
