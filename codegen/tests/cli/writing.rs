@@ -164,3 +164,17 @@ fn another_locale_and_another_folder_give_the_same_bytes() {
     assert_eq!(bytes("tr_TR.UTF-8", "genclient.toml"), expected);
     assert_eq!(bytes("C", "./apis/../genclient.toml"), expected);
 }
+
+#[cfg(unix)]
+#[test]
+fn more_files_can_be_written_than_may_be_open() {
+    let kinds: String = (0..60).map(|number| kind(&format!("Kind{number}"))).collect();
+    let workspace = Workspace::new(&module("a.example.com/v1", &kinds));
+    let limited = std::process::Command::new("sh")
+        .args(["-c", "ulimit -n 40 && exec \"$0\" generate", env!("CARGO_BIN_EXE_genclient")])
+        .current_dir(workspace.path("."))
+        .output()
+        .unwrap();
+    assert!(limited.status.success(), "{}", String::from_utf8_lossy(&limited.stderr));
+    assert!(workspace.tree().len() > 180);
+}

@@ -5,13 +5,14 @@
 
 use std::{
     collections::BTreeSet,
-    fs, io,
+    fs,
+    io::{self, Write as _},
     path::{Path, PathBuf},
 };
 
 use genclient::{GeneratedFile, HEADER};
 use similar::TextDiff;
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempPath};
 
 use crate::report::Failure;
 
@@ -141,7 +142,7 @@ impl Plan {
 
 impl Plan {
     /// Writes every new text beside its place.
-    fn stage(&self) -> Result<Vec<(NamedTempFile, &Change)>, Failure> {
+    fn stage(&self) -> Result<Vec<(TempPath, &Change)>, Failure> {
         let mut staged = Vec::new();
         for change in &self.changes {
             let Some(text) = &change.new else { continue };
@@ -151,10 +152,11 @@ impl Plan {
             };
             let folder = change.path.parent().unwrap_or(Path::new("."));
             fs::create_dir_all(folder).map_err(failed)?;
-            let file = NamedTempFile::with_prefix_in(".genclient-", folder).map_err(failed)?;
-            fs::write(file.path(), text).map_err(failed)?;
-            set_mode(file.path()).map_err(failed)?;
-            staged.push((file, change));
+            let mut file = NamedTempFile::with_prefix_in(".genclient-", folder).map_err(failed)?;
+            file.write_all(text.as_bytes()).map_err(failed)?;
+            set_mode(file.as_file()).map_err(failed)?;
+            // The path without its open file: there can be more files than one may hold open.
+            staged.push((file.into_temp_path(), change));
         }
         Ok(staged)
     }
@@ -176,13 +178,13 @@ impl Change {
 
 /// A temporary file is private; a source file is not.
 #[cfg(unix)]
-fn set_mode(path: &Path) -> io::Result<()> {
+fn set_mode(file: &fs::File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o644))
+    file.set_permissions(fs::Permissions::from_mode(0o644))
 }
 
 #[cfg(not(unix))]
-fn set_mode(_: &Path) -> io::Result<()> {
+fn set_mode(_: &fs::File) -> io::Result<()> {
     Ok(())
 }
 
