@@ -32,8 +32,9 @@ fn page() -> Bytes {
 }
 
 fn stream() -> Bytes {
-    let mut lines: String =
-        (0..OBJECTS).map(|number| format!("{{\"type\":\"ADDED\",\"object\":{}}}\n", object(number))).collect();
+    let mut lines: String = (0..OBJECTS)
+        .map(|number| format!("{{\"type\":\"ADDED\",\"object\":{}}}\n", object(number)))
+        .collect();
     lines.push_str(r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"1000","annotations":{"k8s.io/initial-events-end":"true"}}}}"#);
     lines.push('\n');
     lines.into()
@@ -67,8 +68,10 @@ fn read(runtime: &Runtime, body: &Bytes, config: Arc<dyn Fn() -> ReflectorConfig
 }
 
 fn bench(bencher: Bencher<'_, '_>, body: Bytes, streaming: bool, keep_managed_fields: bool) {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime needs no resources");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime needs no resources");
     let config: Arc<dyn Fn() -> ReflectorConfig<ConfigMap>> = Arc::new(move || {
         let mut config = ReflectorConfig::default();
         config.streaming_lists = streaming;

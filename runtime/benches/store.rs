@@ -23,7 +23,10 @@ fn object(number: usize, version: usize) -> Arc<ConfigMap> {
             namespace: Some(namespace(number)),
             uid: Some(format!("uid-{number}")),
             resource_version: Some(version.to_string()),
-            labels: Some(BTreeMap::from([("app".to_owned(), app(number)), ("tier".to_owned(), "one".to_owned())])),
+            labels: Some(BTreeMap::from([
+                ("app".to_owned(), app(number)),
+                ("tier".to_owned(), "one".to_owned()),
+            ])),
             ..ObjectMeta::default()
         },
         ..ConfigMap::default()
@@ -52,8 +55,10 @@ struct Cache {
 
 impl Cache {
     fn filled() -> Self {
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime needs no resources");
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime needs no resources");
         let config = InformerConfig { resource: "configmaps".into(), scopes: vec![Scope::All], resync: None };
         let informer = SharedInformer::new(config);
         let by_app = informer
@@ -116,12 +121,18 @@ fn apply_five_hundred_updates(bencher: Bencher<'_, '_>) {
         .counter(BATCH)
         .with_inputs(|| {
             version += BATCH;
-            (version - BATCH + 1..=version).map(|version| object(version % OBJECTS, version)).collect::<Vec<_>>()
+            (version - BATCH + 1..=version)
+                .map(|version| object(version % OBJECTS, version))
+                .collect::<Vec<_>>()
         })
         .bench_local_values(|objects| {
             let wanted = objects.last().map(|object| object.resource_version().to_owned());
             cache.runtime.block_on(async {
-                cache.sender.send_all(objects.into_iter().map(Delta::Upsert)).await.expect("the informer runs");
+                cache
+                    .sender
+                    .send_all(objects.into_iter().map(Delta::Upsert))
+                    .await
+                    .expect("the informer runs");
                 while cache.informer.resource_version() != wanted {
                     tokio::task::yield_now().await;
                 }
