@@ -27,8 +27,13 @@ pub struct DeltaSender<K> {
 impl<K> DeltaSender<K> {
     /// Puts deltas into the queue in this order, and waits wherever it is full.
     pub async fn send_all(&self, deltas: impl IntoIterator<Item = Delta<K>>) -> Result<(), SinkClosed> {
-        for delta in deltas {
-            self.sender.send(delta).await.map_err(|_| SinkClosed)?;
+        let mut deltas = deltas.into_iter().peekable();
+        // Room is asked for once for many deltas: asking for it costs more than putting one in.
+        let at_once = self.sender.max_capacity().div_ceil(2);
+        while deltas.peek().is_some() {
+            let wanted = deltas.size_hint().0.clamp(1, at_once);
+            let room = self.sender.reserve_many(wanted).await.map_err(|_| SinkClosed)?;
+            room.zip(&mut deltas).for_each(|(place, delta)| place.send(delta));
         }
         Ok(())
     }

@@ -197,11 +197,10 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
                             begin,
                         )
                         .await?;
-                        // Changes that came with the last piece of the list follow it.
-                        return match self.take(lines.as_slice()).await? {
-                            Some(next) => Ok(Streamed::Then(next)),
-                            None => Ok(Streamed::Then(Next::Watch(Some(Box::new(watch))))),
-                        };
+                        // Changes that came with the last piece of the list belong to the watch, which
+                        // goes on from the list even if one of them cannot be read.
+                        watch.give_back(lines);
+                        return Ok(Streamed::Then(Next::Watch(Some(Box::new(watch)))));
                     }
                     Decoded::Bookmark { initial_events_end: false, .. } | Decoded::Unknown => {}
                 }

@@ -43,7 +43,7 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
     }
 
     /// Tells what some lines of a watch say, and where to go on if the watch cannot.
-    pub(super) async fn take(&mut self, lines: &[Bytes]) -> Result<Option<Next>, Stop> {
+    async fn take(&mut self, lines: &[Bytes]) -> Result<Option<Next>, Stop> {
         let mut batch = Vec::with_capacity(lines.len());
         let outcome = self.decode(lines, &mut batch);
         if !batch.is_empty() {

@@ -38,7 +38,7 @@ const WATCH_GRACE: Duration = Duration::from_secs(30);
 const LIST_LIMIT: Duration = Duration::from_secs(120);
 
 /// How many bytes are gathered into one batch at most, if they are at hand.
-const BATCH_BYTES: usize = 1 << 20;
+const BATCH_BYTES: usize = 256 << 10;
 
 /// A collection on the server: what is listed and watched.
 #[derive(Clone)]
@@ -113,7 +113,8 @@ impl Collection {
         match tokio::time::timeout_at(deadline, exchange).await {
             Ok(response) => {
                 let body = response?.into_body();
-                Ok(Watch { body, lines: Lines::default(), deadline, operation, end: None })
+                let (lines, gathered) = (Lines::default(), Vec::new());
+                Ok(Watch { body, lines, gathered, deadline, operation, end: None })
             }
             Err(_) => Err(Error::new(operation, Cause::Timeout(timeout + WATCH_GRACE), None)),
         }
@@ -203,6 +204,8 @@ async fn body_sent_once() -> Body {
 pub(crate) struct Watch {
     body: Body,
     lines: Lines,
+    /// The lines that came whole and were not given yet.
+    gathered: Vec<Bytes>,
     deadline: Instant,
     operation: Operation,
     /// How the body ended, once it has.
@@ -218,16 +221,12 @@ impl Watch {
     /// The next lines: all that are at hand, and at least one. `None` is the regular end, and the
     /// only answer after an error. What came whole before a cut is given before the cut is told.
     pub(crate) async fn next(&mut self) -> Option<Result<Vec<Bytes>>> {
-        let lines = match tokio::time::timeout_at(self.deadline, self.gather()).await {
-            Ok(lines) => lines,
+        if tokio::time::timeout_at(self.deadline, self.gather()).await.is_err() {
             // The server had its time to end the watch, and whether the connection lives is not known.
-            Err(_) => {
-                self.end = Some(End::Regular);
-                Vec::new()
-            }
-        };
-        if !lines.is_empty() {
-            return Some(Ok(lines));
+            self.end = Some(End::Regular);
+        }
+        if !self.gathered.is_empty() {
+            return Some(Ok(std::mem::take(&mut self.gathered)));
         }
         match self.end.replace(End::Regular) {
             Some(End::Cut(cause)) => Some(Err(Error::new(self.operation.clone(), *cause, None))),
@@ -235,21 +234,36 @@ impl Watch {
         }
     }
 
+    /// Takes lines back, which are then given again before all others.
+    pub(crate) fn give_back(&mut self, lines: impl Iterator<Item = Bytes>) {
+        self.gathered.splice(0..0, lines);
+    }
+
     /// Waits for at least one line and takes what else is at hand; nothing means that the body ended.
-    async fn gather(&mut self) -> Vec<Bytes> {
-        let (mut lines, mut bytes) = (Vec::new(), 0);
+    ///
+    /// The connection hands over one piece after the other, and reads on only when it gets its turn to
+    /// run. So it is given one before it is believed that nothing more is at hand: whoever decodes and
+    /// applies many lines at once is several times faster than line by line.
+    async fn gather(&mut self) {
+        let (mut bytes, mut had_its_turn) = (0, false);
         poll_fn(|context| {
-            while self.end.is_none() && (lines.is_empty() || bytes < BATCH_BYTES) {
+            while self.end.is_none() && (self.gathered.is_empty() || bytes < BATCH_BYTES) {
                 match Pin::new(&mut self.body).poll_frame(context) {
-                    Poll::Pending if lines.is_empty() => return Poll::Pending,
-                    Poll::Pending => break,
+                    Poll::Pending if self.gathered.is_empty() => return Poll::Pending,
+                    Poll::Pending if had_its_turn => break,
+                    Poll::Pending => {
+                        had_its_turn = true;
+                        context.waker().wake_by_ref();
+                        return Poll::Pending;
+                    }
                     Poll::Ready(None) => self.end = Some(End::Regular),
                     Poll::Ready(Some(Err(error))) => self.end = Some(End::cut(error)),
                     Poll::Ready(Some(Ok(frame))) => {
+                        had_its_turn = false;
                         // Trailers say nothing of objects.
                         let Ok(chunk) = frame.into_data() else { continue };
                         bytes += chunk.len();
-                        if let Err(error) = self.lines.push(&chunk, &mut lines) {
+                        if let Err(error) = self.lines.push(&chunk, &mut self.gathered) {
                             let error = std::io::Error::new(std::io::ErrorKind::InvalidData, error);
                             self.end = Some(End::cut(kube::Error::ReadEvents(error)));
                         }
@@ -259,7 +273,6 @@ impl Watch {
             Poll::Ready(())
         })
         .await;
-        lines
     }
 }
 

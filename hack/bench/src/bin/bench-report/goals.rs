@@ -23,7 +23,7 @@ type Row = (&'static str, &'static str, &'static str, &'static str, bool, f64);
 const SYNC: &str = "100000 network streamed";
 const LISTER: &str = "lister 100000";
 
-const ROWS: [Row; 17] = [
+const ROWS: [Row; 16] = [
     ("time to sync", SYNC, "sync s", "kube-rs", false, 0.5),
     ("time to sync", SYNC, "sync s", "client-go", false, 0.06),
     ("steady memory", SYNC, "steady memory MB", "kube-rs", false, 0.4),
@@ -40,7 +40,6 @@ const ROWS: [Row; 17] = [
     ("index under a writer, 8 readers", LISTER, "index, 8 readers, under writer /s", "client-go", true, 3.0),
     ("work queue, add/get/done", "queue", "100 add/get/done µs", "client-go", false, 0.5),
     ("generation, one kind", "generate 1 kinds", "generation s", "client-go", false, 0.01),
-    ("generation, 1,000 kinds", "generate 1000 kinds", "generation s", "client-go", false, 0.01),
 ];
 
 /// Ours, per object, at one size over another.
