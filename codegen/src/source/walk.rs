@@ -140,7 +140,9 @@ impl Walker<'_> {
     }
 
     fn child(&mut self, item: ItemMod, parent_module: &Module, place: &Place) -> Option<Module> {
-        let condition = match Condition::of(&item.attrs) {
+        let own_condition = Condition::of(&item.attrs);
+        let conditional = matches!(own_condition, Condition::Unknown(_));
+        let condition = match own_condition {
             Condition::False => return None,
             Condition::True => parent_module.condition.clone(),
             Condition::Unknown(span) => Some(locate(place.file, span)),
@@ -157,18 +159,13 @@ impl Walker<'_> {
             let inner = Place { children: place.children.join(folder), ..place.clone() };
             return Some(self.module(items, path, public, condition, &inner));
         }
-        if condition.is_some() && !matches!(Condition::of(&item.attrs), Condition::True) {
-            // A file behind a feature may well be absent; it matters only if it is there.
-            let candidates = self.candidates(&name, given.as_ref(), place);
-            if !candidates.iter().any(|candidate| self.reader.read(candidate).is_ok()) {
-                return None;
-            }
-        }
         let candidates = self.candidates(&name, given.as_ref(), place);
         let found: Vec<&PathBuf> =
             candidates.iter().filter(|candidate| self.reader.read(candidate).is_ok()).collect();
         let mark = |span: Span| Some(locate(place.file, span));
         let file_path = match found[..] {
+            // A file behind a feature may well be absent; it matters only if it is there.
+            [] if conditional => return None,
             [] => {
                 let names: Vec<_> = candidates.iter().map(|path| format!("`{}`", display(path))).collect();
                 let at = given.as_ref().map_or(item.ident.span(), |(_, span)| *span);
