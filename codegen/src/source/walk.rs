@@ -1,6 +1,9 @@
 //! Follows the `mod` declarations of a crate from its root, as the compiler does.
 
-use std::path::{Component, Path, PathBuf};
+use std::{
+    io,
+    path::{Component, Path, PathBuf},
+};
 
 use proc_macro2::Span;
 use serde::Deserialize;
@@ -64,8 +67,8 @@ pub(super) fn load_crate(
     };
     let root_path = normalise(&Path::new(folder).join(root.as_deref().unwrap_or("src/lib.rs")));
     let mut walker = Walker { reader, files, cx };
-    let (file, ast) = match walker.open(&root_path) {
-        Ok(opened) => opened?,
+    let (file, ast) = match reader.read(&root_path) {
+        Ok(text) => walker.parse(&root_path, text)?,
         Err(error) => {
             cx.error(
                 Error::new(None, format!("cannot read `{}`: {error}", display(&root_path)))
@@ -96,23 +99,22 @@ struct Walker<'a> {
 }
 
 impl Walker<'_> {
-    /// Reads and parses a file. A file that does not parse has been reported and is `None`.
-    fn open(&mut self, path: &Path) -> std::io::Result<Option<(usize, syn::File)>> {
-        let text = self.reader.read(path)?;
+    /// Parses a file. One that does not parse has been reported and is `None`.
+    fn parse(&mut self, path: &Path, text: String) -> Option<(usize, syn::File)> {
         let file = self.files.len();
         // The compiler skips a byte order mark, and so do the positions it reports.
         let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
         let parsed = syn::parse_file(&text);
         self.files.push(SourceFile { path: display(path), text });
         match parsed {
-            Ok(ast) => Ok(Some((file, ast))),
+            Ok(ast) => Some((file, ast)),
             Err(error) => {
                 let at = locate(file, error.span());
                 self.cx.error(
                     Error::new(Some(at), format!("this file does not parse: {error}"))
                         .help("`cargo check` shows the same error"),
                 );
-                Ok(None)
+                None
             }
         }
     }
@@ -160,63 +162,67 @@ impl Walker<'_> {
             return Some(self.module(items, path, public, condition, &inner));
         }
         let candidates = self.candidates(&name, given.as_ref(), place);
-        let found: Vec<&PathBuf> =
-            candidates.iter().filter(|candidate| self.reader.read(candidate).is_ok()).collect();
+        let mut found: Vec<(&PathBuf, io::Result<String>)> = candidates
+            .iter()
+            .map(|candidate| (candidate, self.reader.read(candidate)))
+            .filter(|(_, text)| !text.as_ref().is_err_and(is_absent))
+            .collect();
         let mark = |span: Span| Some(locate(place.file, span));
-        let file_path = match found[..] {
+        if let [(first, _), (second, _), ..] = &found[..] {
+            let files = format!("`{}` and `{}`", display(first), display(second));
+            self.cx.error(
+                Diagnostic::new(
+                    mark(item.ident.span()),
+                    format!("the module `{name}` has two files, {files}"),
+                )
+                .help("remove one of them"),
+            );
+            return None;
+        }
+        let Some((file_path, text)) = found.pop() else {
             // A file behind a feature may well be absent; it matters only if it is there.
-            [] if conditional => return None,
-            [] => {
+            if !conditional {
                 let names: Vec<_> = candidates.iter().map(|path| format!("`{}`", display(path))).collect();
                 let at = given.as_ref().map_or(item.ident.span(), |(_, span)| *span);
                 self.cx.error(
                     Diagnostic::new(mark(at), format!("the file of the module `{name}` is missing"))
                         .help(format!("create {}", names.join(" or "))),
                 );
-                return None;
             }
-            [only] => only.clone(),
-            [first, second, ..] => {
-                self.cx.error(
-                    Diagnostic::new(
-                        mark(item.ident.span()),
-                        format!(
-                            "the module `{name}` has two files, `{}` and `{}`",
-                            display(first),
-                            display(second)
-                        ),
-                    )
-                    .help("remove one of them"),
-                );
-                return None;
-            }
+            return None;
         };
-        if self.files.iter().any(|file| file.path == display(&file_path)) {
+        if self.files.iter().any(|file| file.path == display(file_path)) {
             self.cx.error(
                 Diagnostic::new(
                     mark(item.ident.span()),
-                    format!("`{}` is already the file of another module", display(&file_path)),
+                    format!("`{}` is already the file of another module", display(file_path)),
                 )
                 .help("give each module a file of its own"),
             );
             return None;
         }
-        let (file, ast) = match self.open(&file_path) {
-            Ok(opened) => opened?,
+        let (file, ast) = match text {
+            Ok(text) => self.parse(file_path, text)?,
             Err(error) => {
                 self.cx.error(Diagnostic::new(
                     mark(item.ident.span()),
-                    format!("cannot read `{}`: {error}", display(&file_path)),
+                    format!("cannot read `{}`: {error}", display(file_path)),
                 ));
                 return None;
             }
         };
         let is_mod_rs = given.is_some() || file_path.file_name().is_some_and(|name| name == "mod.rs");
         let children = match is_mod_rs {
-            true => parent(&file_path),
-            false => parent(&file_path).join(&name),
+            true => parent(file_path),
+            false => parent(file_path).join(&name),
         };
-        Some(self.module(ast.items, path, public, condition, &Place { file, own: file_path, children }))
+        Some(self.module(
+            ast.items,
+            path,
+            public,
+            condition,
+            &Place { file, own: file_path.clone(), children },
+        ))
     }
 
     /// The files that a `mod name;` can mean.
@@ -239,6 +245,11 @@ impl Walker<'_> {
             ],
         }
     }
+}
+
+/// Whether an error of reading says that there is no such file.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// The value of `#[path = "…"]`.
