@@ -64,7 +64,7 @@ pub use reflector::{
 };
 pub use retry::{RetryPolicy, retry_if, retry_on_conflict};
 pub use scheme::{DecodeError, KnownObject, KnownType};
-pub use selector::{LabelSelectorError, ParseSelectorError, Selector};
+pub use selector::{LabelDigest, LabelSelectorError, ParseSelectorError, Selector};
 pub use store::{Index, IndexError, Snapshot, Store};
 pub use workqueue::{Action, Priority, WorkQueue};
 

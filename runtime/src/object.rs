@@ -5,6 +5,8 @@ use std::{any::TypeId, fmt, str::FromStr};
 use kube::core::ApiResource;
 use serde::de::DeserializeOwned;
 
+use crate::LabelDigest;
+
 /// The few facts of an object that the store, the indexes and the selectors read.
 ///
 /// Every type with Kubernetes' `ObjectMeta` has it already. A cache that must be smaller than
@@ -24,6 +26,13 @@ pub trait CacheObject: Send + Sync + 'static {
 
     /// The value of one label.
     fn label(&self, key: &str) -> Option<&str>;
+
+    /// The object's labels in short, by which selectors pass it over without a look at it.
+    ///
+    /// A type that does not give it is found by selectors all the same, only more slowly.
+    fn label_digest(&self) -> LabelDigest {
+        LabelDigest::UNKNOWN
+    }
 }
 
 impl<K: kube::Resource + Send + Sync + 'static> CacheObject for K {
@@ -45,6 +54,11 @@ impl<K: kube::Resource + Send + Sync + 'static> CacheObject for K {
 
     fn label(&self, key: &str) -> Option<&str> {
         self.meta().labels.as_ref()?.get(key).map(String::as_str)
+    }
+
+    fn label_digest(&self) -> LabelDigest {
+        let labels = self.meta().labels.iter().flatten();
+        LabelDigest::of(labels.map(|(key, value)| (key.as_str(), value.as_str())))
     }
 }
 

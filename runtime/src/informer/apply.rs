@@ -140,10 +140,10 @@ impl Progress {
             Delta::DeleteInvalid(object) => {
                 self.reached(object.key.namespace.as_deref(), &object.resource_version, batch);
                 self.invalid.remove(&object.key);
-                if let Some(cached) = find(batch, &object.key)
-                    && !is_older(&object.resource_version, cached.resource_version())
+                if let Some(place) = find(batch, &object.key)
+                    && !is_older(&object.resource_version, batch.state().at(place).resource_version())
                 {
-                    vanish(&cached, batch, outcome);
+                    vanish(place, batch, outcome);
                 }
             }
             Delta::Bookmark { scope, resource_version } => batch.reached(&scope, &resource_version),
@@ -172,11 +172,16 @@ impl Progress {
             batch.forget_version(&scope);
         }
         for gone in missing(&scope, &objects, &invalid, version, set_back, batch) {
-            vanish(&gone, batch, outcome);
+            if let Some(place) = batch.state().find(namespace_of(gone.as_ref()), gone.name()) {
+                vanish(place, batch, outcome);
+            }
         }
         for object in &invalid {
             remove_other(object, batch, outcome);
         }
+        let further = objects.len().saturating_sub(batch.state().len());
+        batch.reserve(further);
+        outcome.notices.reserve(further);
         for object in objects {
             put(object, origin, batch, outcome);
         }
@@ -206,66 +211,67 @@ fn contains(scope: &Scope, key: &ObjectKey) -> bool {
     }
 }
 
-fn find<K: CacheObject>(batch: &Batch<'_, K>, key: &ObjectKey) -> Option<Arc<K>> {
-    batch.state().get(key.namespace.as_deref().unwrap_or_default(), &key.name).cloned()
+fn find<K: CacheObject>(batch: &Batch<'_, K>, key: &ObjectKey) -> Option<u32> {
+    batch.state().find(key.namespace.as_deref().unwrap_or_default(), &key.name)
 }
 
 /// Puts a state unless the cache has it or a newer one.
 fn put<K: CacheObject>(new: Arc<K>, origin: Origin, batch: &mut Batch<'_, K>, outcome: &mut Outcome<K>) {
-    let old = batch.state().get(namespace_of(new.as_ref()), new.name()).cloned();
+    let mut place = batch.state().find(namespace_of(new.as_ref()), new.name());
+    let mut old = place.map(|place| batch.state().at(place).clone());
     let Origin { cause, initial, set_back } = origin;
-    let old = match old.as_deref().map(|old| relation(old, new.as_ref(), set_back)) {
+    match old.as_deref().map(|old| relation(old, new.as_ref(), set_back)) {
         Some(Relation::Same) => return,
         Some(Relation::Stale) => {
             outcome.stale += 1;
             return;
         }
-        None | Some(Relation::Changed) => old,
+        None | Some(Relation::Changed) => {}
         Some(Relation::OtherObject) => {
-            if let Some(old) = &old {
-                vanish(old, batch, outcome);
+            old = None;
+            if let Some(place) = place.take() {
+                vanish(place, batch, outcome);
             }
-            None
         }
-    };
-    batch.put(old.as_ref(), &new);
+    }
+    batch.put(place, &new);
     outcome.notices.push(Notice::Put { old, new, cause, initial });
 }
 
 /// Takes away what the watch reported as deleted.
 fn remove<K: CacheObject>(last: Arc<K>, batch: &mut Batch<'_, K>, outcome: &mut Outcome<K>) {
-    let Some(old) = batch.state().get(namespace_of(last.as_ref()), last.name()).cloned() else { return };
+    let Some(place) = batch.state().find(namespace_of(last.as_ref()), last.name()) else { return };
+    let old = batch.state().at(place).clone();
     match relation(old.as_ref(), last.as_ref(), false) {
         Relation::Stale => outcome.stale += 1,
         // A later object of that name is gone, so the cached one is gone too; its end was missed.
         Relation::OtherObject if has_reached(last.resource_version(), old.resource_version()) => {
-            vanish(&old, batch, outcome);
+            vanish(place, batch, outcome);
         }
         Relation::OtherObject => outcome.stale += 1,
         Relation::Same | Relation::Changed => {
-            batch.remove(&old);
+            batch.remove(place);
             outcome.notices.push(Notice::Gone { old, last, final_state: FinalState::Observed });
         }
     }
 }
 
 /// Takes away what is gone without anybody having seen it go.
-fn vanish<K: CacheObject>(old: &Arc<K>, batch: &mut Batch<'_, K>, outcome: &mut Outcome<K>) {
-    batch.remove(old);
-    outcome.notices.push(Notice::Gone {
-        old: old.clone(),
-        last: old.clone(),
-        final_state: FinalState::Unknown,
-    });
+fn vanish<K: CacheObject>(place: u32, batch: &mut Batch<'_, K>, outcome: &mut Outcome<K>) {
+    let old = batch.state().at(place).clone();
+    batch.remove(place);
+    let final_state = FinalState::Unknown;
+    outcome.notices.push(Notice::Gone { last: old.clone(), old, final_state });
 }
 
 /// Takes away the cached object if what does not decode under its key is another object.
 fn remove_other<K: CacheObject>(invalid: &InvalidObject, batch: &mut Batch<'_, K>, outcome: &mut Outcome<K>) {
-    if let Some(cached) = find(batch, &invalid.key)
-        && is_other_uid(cached.uid(), &invalid.uid)
+    let Some(place) = find(batch, &invalid.key) else { return };
+    let cached = batch.state().at(place);
+    if is_other_uid(cached.uid(), &invalid.uid)
         && !is_older(&invalid.resource_version, cached.resource_version())
     {
-        vanish(&cached, batch, outcome);
+        vanish(place, batch, outcome);
     }
 }
 

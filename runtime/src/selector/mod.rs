@@ -4,6 +4,7 @@
 //! refused, with the place in the text. Requirements are sorted by key, as the server does, so that
 //! two spellings of one selector print alike.
 
+mod digest;
 mod parse;
 mod validate;
 
@@ -11,6 +12,8 @@ use std::{collections::BTreeSet, fmt, str::FromStr};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
+pub use digest::LabelDigest;
+pub(crate) use digest::Sieve;
 pub use parse::ParseSelectorError;
 pub(crate) use validate::is_dns_label;
 

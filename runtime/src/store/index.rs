@@ -18,7 +18,7 @@ use std::{
 
 use hashbrown::{DefaultHashBuilder, HashTable, hash_table::Entry};
 
-use super::{Snapshot, Store};
+use super::{Snapshot, Store, places::Places};
 use crate::{CacheObject, ObjectKey};
 
 /// Why an index could not be added, or was not found.
@@ -114,8 +114,12 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> Index<K, V> {
     }
 }
 
-/// What one index makes of one change, computed before anything is changed.
-pub(crate) struct Prepared(Box<dyn Any + Send + Sync>);
+/// What each index makes of one change, in the order of the indexes, computed before anything is
+/// changed. `None` where a change means nothing to an index, as most do.
+pub(crate) type Prepared = Vec<Option<Moves>>;
+
+/// What one index makes of one change.
+pub(crate) struct Moves(Box<dyn Any + Send + Sync>);
 
 /// What a call of an index function said when it panicked.
 pub(crate) type IndexPanic = String;
@@ -126,10 +130,13 @@ pub(crate) trait IndexTable<K>: Send + Sync {
     fn name(&self) -> &Arc<str>;
 
     /// Computes what a change means to the index. A panic of the index function is caught and told.
-    fn prepare(&self, old: Option<&K>, new: Option<&K>) -> (Prepared, Option<IndexPanic>);
+    fn prepare(&self, old: Option<&K>, new: Option<&K>) -> (Option<Moves>, Option<IndexPanic>);
 
-    /// Makes a change that this index prepared, in this generation or the other.
-    fn apply(&mut self, prepared: &Prepared, old: Option<&Arc<K>>, new: Option<&Arc<K>>);
+    /// Makes a change of the object in this place that this index prepared, in any generation.
+    fn apply(&mut self, moves: &Option<Moves>, place: u32);
+
+    /// Follows objects that were moved to other places.
+    fn renumber(&mut self, new_place: &dyn Fn(u32) -> u32);
 
     /// A copy for the other generation.
     fn duplicate(&self) -> Box<dyn IndexTable<K>>;
@@ -150,13 +157,7 @@ pub(crate) struct TypedIndex<K, V> {
     name: Arc<str>,
     values_of: ValuesOf<K, V>,
     hasher: DefaultHashBuilder,
-    buckets: HashTable<(V, Bucket<K>)>,
-}
-
-/// The objects under one value. Most values of a telling index have one object.
-enum Bucket<K> {
-    One(Arc<K>),
-    Many(HashTable<Arc<K>>),
+    buckets: HashTable<(V, Places)>,
 }
 
 /// The values of an object before and after a change. `old` is `None` where they cannot be told.
@@ -179,32 +180,20 @@ where
     }
 }
 
-impl<K> Clone for Bucket<K> {
-    fn clone(&self) -> Self {
-        match self {
-            Self::One(object) => Self::One(object.clone()),
-            Self::Many(objects) => Self::Many(objects.clone()),
-        }
-    }
-}
-
 impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> TypedIndex<K, V> {
     /// An index without objects.
     pub(crate) fn new(name: Arc<str>, values_of: ValuesOf<K, V>) -> Self {
         Self { name, values_of, hasher: DefaultHashBuilder::default(), buckets: HashTable::new() }
     }
 
-    /// The objects under a value.
-    pub(crate) fn get<Q>(&self, value: &Q) -> Vec<Arc<K>>
+    /// The places of the objects under a value.
+    pub(super) fn get<Q>(&self, value: &Q) -> Option<&Places>
     where
         V: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        match self.buckets.find(self.hasher.hash_one(value), |(other, _)| other.borrow() == value) {
-            None => Vec::new(),
-            Some((_, Bucket::One(object))) => vec![object.clone()],
-            Some((_, Bucket::Many(objects))) => objects.iter().cloned().collect(),
-        }
+        let bucket = self.buckets.find(self.hasher.hash_one(value), |(other, _)| other.borrow() == value);
+        bucket.map(|(_, places)| places)
     }
 
     fn values(&self, object: &K) -> Result<Vec<V>, IndexPanic> {
@@ -212,7 +201,7 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> TypedIndex<K,
             .map_err(|panic| crate::panics::message(panic.as_ref()))
     }
 
-    fn insert(&mut self, value: &V, object: &Arc<K>) {
+    fn insert(&mut self, value: &V, place: u32) {
         let Self { hasher, buckets, .. } = self;
         let found = buckets.entry(
             hasher.hash_one(value),
@@ -221,70 +210,24 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> TypedIndex<K,
         );
         match found {
             Entry::Vacant(entry) => {
-                entry.insert((value.clone(), Bucket::One(object.clone())));
+                entry.insert((value.clone(), Places::One(place)));
             }
-            Entry::Occupied(mut entry) => entry.get_mut().1.insert(object, hasher),
+            Entry::Occupied(mut entry) => entry.get_mut().1.insert(place),
         }
     }
 
-    fn remove(&mut self, value: &V, object: &Arc<K>) {
+    fn remove(&mut self, value: &V, place: u32) {
         let Self { hasher, buckets, .. } = self;
         if let Ok(mut entry) = buckets.find_entry(hasher.hash_one(value), |(other, _)| other == value)
-            && entry.get_mut().1.remove(object, hasher)
+            && entry.get_mut().1.remove(place)
         {
             entry.remove();
         }
     }
 
     /// Takes an object out of every value: for the case that its values can no longer be computed.
-    fn purge(&mut self, object: &Arc<K>) {
-        let Self { hasher, buckets, .. } = self;
-        buckets.retain(|(_, bucket)| !bucket.remove(object, hasher));
-    }
-}
-
-/// Objects in a bucket are told apart by their address: it needs no look into the object, and an
-/// object's new state is another `Arc` than its old one.
-fn address_hash<K>(object: &Arc<K>, hasher: &DefaultHashBuilder) -> u64 {
-    hasher.hash_one(Arc::as_ptr(object).addr())
-}
-
-impl<K> Bucket<K> {
-    fn insert(&mut self, object: &Arc<K>, hasher: &DefaultHashBuilder) {
-        if let Self::One(first) = self {
-            if Arc::ptr_eq(first, object) {
-                return;
-            }
-            let mut objects = HashTable::new();
-            objects.insert_unique(address_hash(first, hasher), first.clone(), |other| {
-                address_hash(other, hasher)
-            });
-            *self = Self::Many(objects);
-        }
-        if let Self::Many(objects) = self {
-            objects
-                .entry(
-                    address_hash(object, hasher),
-                    |other| Arc::ptr_eq(other, object),
-                    |other| address_hash(other, hasher),
-                )
-                .or_insert_with(|| object.clone());
-        }
-    }
-
-    /// Takes an object out, and says whether nothing is left.
-    fn remove(&mut self, object: &Arc<K>, hasher: &DefaultHashBuilder) -> bool {
-        match self {
-            Self::One(only) => Arc::ptr_eq(only, object),
-            Self::Many(objects) => {
-                if let Ok(entry) =
-                    objects.find_entry(address_hash(object, hasher), |other| Arc::ptr_eq(other, object))
-                {
-                    entry.remove();
-                }
-                objects.is_empty()
-            }
-        }
+    fn purge(&mut self, place: u32) {
+        self.buckets.retain(|(_, places)| !places.remove(place));
     }
 }
 
@@ -293,27 +236,29 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> IndexTable<K>
         &self.name
     }
 
-    fn prepare(&self, old: Option<&K>, new: Option<&K>) -> (Prepared, Option<IndexPanic>) {
+    fn prepare(&self, old: Option<&K>, new: Option<&K>) -> (Option<Moves>, Option<IndexPanic>) {
         let old = old.map_or(Some(Vec::new()), |old| self.values(old).ok());
         let (new, panic) = match new.map_or(Ok(Vec::new()), |new| self.values(new)) {
             Ok(new) => (new, None),
             Err(panic) => (Vec::new(), Some(panic)),
         };
-        (Prepared(Box::new(Values { old, new })), panic)
+        let moves = (old.as_ref() != Some(&new)).then(|| Moves(Box::new(Values { old, new })));
+        (moves, panic)
     }
 
-    fn apply(&mut self, prepared: &Prepared, old: Option<&Arc<K>>, new: Option<&Arc<K>>) {
-        let Some(values) = prepared.0.downcast_ref::<Values<V>>() else {
+    fn apply(&mut self, moves: &Option<Moves>, place: u32) {
+        let Some(values) = moves.as_ref().and_then(|moves| moves.0.downcast_ref::<Values<V>>()) else {
             return;
         };
-        match (&values.old, old) {
-            (Some(before), Some(old)) => before.iter().for_each(|value| self.remove(value, old)),
-            (None, Some(old)) => self.purge(old),
-            (_, None) => {}
+        match &values.old {
+            Some(before) => before.iter().for_each(|value| self.remove(value, place)),
+            None => self.purge(place),
         }
-        if let Some(new) = new {
-            values.new.iter().for_each(|value| self.insert(value, new));
-        }
+        values.new.iter().for_each(|value| self.insert(value, place));
+    }
+
+    fn renumber(&mut self, new_place: &dyn Fn(u32) -> u32) {
+        self.buckets.iter_mut().for_each(|(_, places)| places.renumber(new_place));
     }
 
     fn duplicate(&self) -> Box<dyn IndexTable<K>> {

@@ -4,12 +4,13 @@
 //!   generation, which does not change any more. Objects and indexes of an answer belong together.
 //! * The writer changes a generation that no reader sees, and publishes it with one pointer swap,
 //!   so a batch of changes, and a whole relist, appear at once.
-//! * There are two generations, which the writer brings up to date in turn. The tables hold one
-//!   pointer per object, so the second one costs about twenty bytes an object and index. While a
-//!   reader still holds the older one the writer does not wait for it, but goes on with a third.
+//! * There are two generations, which the writer brings up to date in turn. A generation costs about
+//!   forty bytes an object, and a few for each index. While a reader still holds the older one the
+//!   writer does not wait for it, but goes on with a third.
 //! * Index values are computed before anything is changed; see [`Index`].
 
 mod index;
+mod places;
 mod state;
 mod writer;
 
@@ -72,12 +73,12 @@ impl<K: CacheObject> Store<K> {
 
     /// Every object that the selector matches, in no particular order.
     pub fn list(&self, selector: &Selector) -> Vec<Arc<K>> {
-        self.read(|state| select(state.iter(), selector, state.len()))
+        self.read(|state| state.select(selector))
     }
 
     /// Every object of one namespace that the selector matches, in no particular order.
     pub fn list_namespace(&self, namespace: &str, selector: &Selector) -> Vec<Arc<K>> {
-        self.read(|state| select(state.iter_namespace(namespace), selector, 0))
+        self.read(|state| state.select_in(namespace, selector))
     }
 
     /// The keys of every object, in no particular order.
@@ -188,7 +189,7 @@ impl<K: CacheObject> Snapshot<K> {
 
     /// Every object that the selector matches, in no particular order.
     pub fn list(&self, selector: &Selector) -> Vec<Arc<K>> {
-        select(self.state.iter(), selector, self.state.len())
+        self.state.select(selector)
     }
 
     /// How many objects there are.
@@ -199,19 +200,5 @@ impl<K: CacheObject> Snapshot<K> {
     /// Whether there is no object.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-}
-
-fn select<'a, K: CacheObject>(
-    objects: impl Iterator<Item = &'a Arc<K>>,
-    selector: &Selector,
-    expected: usize,
-) -> Vec<Arc<K>> {
-    if selector.is_everything() {
-        let mut all = Vec::with_capacity(expected);
-        all.extend(objects.cloned());
-        all
-    } else {
-        objects.filter(|object| selector.matches(object.as_ref())).cloned().collect()
     }
 }

@@ -1,21 +1,42 @@
 //! One generation of the cache: the objects by namespace and name, and the indexes over them.
 //!
-//! An object is kept once, as an `Arc`, and no key is kept beside it: the tables hash the name that
-//! the object itself holds. The objects are parted by namespace, so the namespace index costs
-//! nothing per object. They stand in a row, in about the order in which they came, and the table
-//! holds their places: whoever goes through all of them walks through memory in the order in which
-//! it was given out, which is several times faster than in the order of their hashes.
+//! The objects stand in a row, in about the order in which they came, each once and as an `Arc`, and
+//! everything else speaks of them by their place in it:
+//!
+//! * Whoever goes through many objects walks through memory in the order in which it was given out.
+//! * A new state of an object takes the old one's place, so namespaces and indexes need not be
+//!   touched unless a value has changed.
+//! * No key is kept: the table of keys compares with the name that the object itself holds, after a
+//!   part of its hash has told nearly all others apart.
+//! * Beside each object stands a [`LabelDigest`], so that a selector looks only at objects that it
+//!   may match.
+//!
+//! Generations to which the same changes are made in the same order have every object in the same
+//! place.
 
-use std::{borrow::Borrow, hash::Hash, sync::Arc};
+use std::{
+    borrow::Borrow,
+    hash::{BuildHasher, Hash},
+    sync::Arc,
+};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
-use std::hash::BuildHasher;
+use slab::Slab;
 
-use super::index::{IndexTable, Prepared};
-use crate::{CacheObject, Scope};
+use super::{
+    index::{IndexTable, Prepared},
+    places::Places,
+};
+use crate::{
+    CacheObject, Scope, Selector,
+    selector::{LabelDigest, Sieve},
+};
 
 /// A row with room for so few objects keeps it, whatever it holds.
 const KEPT_ROOM: usize = 1024;
+
+/// So many objects are brought into the processor's cache together.
+const TOUCHED_AT_ONCE: usize = 32;
 
 /// The namespace under which an object is filed; cluster-scoped objects are filed under the empty one.
 pub(crate) fn namespace_of<K: CacheObject>(object: &K) -> &str {
@@ -25,8 +46,12 @@ pub(crate) fn namespace_of<K: CacheObject>(object: &K) -> &str {
 /// One generation of the cache. The writer owns it while it changes; once published it never does.
 pub(crate) struct State<K> {
     hasher: DefaultHashBuilder,
-    partitions: HashTable<Partition<K>>,
-    len: usize,
+    row: Slab<Slot<K>>,
+    /// The places of the objects, hashed by namespace and name.
+    keys: HashTable<u32>,
+    namespaces: Slab<Namespace>,
+    /// The numbers of the namespaces, hashed by name.
+    namespace_names: HashTable<u32>,
     /// In the order in which they were added; an index keeps its place for good.
     pub(crate) indexes: Vec<Box<dyn IndexTable<K>>>,
     /// How far each listed scope has come.
@@ -35,30 +60,43 @@ pub(crate) struct State<K> {
     pub(crate) generation: u64,
 }
 
-/// The objects of one namespace.
-struct Partition<K> {
-    namespace: Arc<str>,
-    objects: Vec<Arc<K>>,
-    /// Where each object stands, hashed by its name.
-    places: HashTable<u32>,
+/// An object in its place.
+struct Slot<K> {
+    object: Arc<K>,
+    labels: LabelDigest,
+    /// Of its namespace and name.
+    hash: u32,
+    /// The number of its namespace.
+    namespace: u32,
 }
 
-/// One change of one object with the index values it brings, ready to be made to both generations.
-pub(crate) struct Change<K> {
-    /// What was under the key.
-    pub(crate) old: Option<Arc<K>>,
-    /// What is under the key now.
-    pub(crate) new: Option<Arc<K>>,
-    /// What each index makes of it, in the order of the indexes.
-    pub(crate) prepared: Vec<Prepared>,
+/// A namespace that holds at least one object.
+#[derive(Clone)]
+struct Namespace {
+    name: Arc<str>,
+    members: Places,
+}
+
+/// One change, ready to be made to every generation.
+pub(crate) enum Change<K> {
+    /// An object under a new key.
+    Insert(Arc<K>, Prepared),
+    /// A new state of the object in this place.
+    Replace(u32, Arc<K>, Prepared),
+    /// The object in this place is gone.
+    Remove(u32, Prepared),
+    /// The objects close ranks, and the room that is not needed any more is given back.
+    Compact,
 }
 
 impl<K> Clone for State<K> {
     fn clone(&self) -> Self {
         Self {
             hasher: self.hasher.clone(),
-            partitions: self.partitions.clone(),
-            len: self.len,
+            row: self.row.clone(),
+            keys: self.keys.clone(),
+            namespaces: self.namespaces.clone(),
+            namespace_names: self.namespace_names.clone(),
             indexes: self.indexes.iter().map(|index| index.duplicate()).collect(),
             versions: self.versions.clone(),
             generation: self.generation,
@@ -66,9 +104,9 @@ impl<K> Clone for State<K> {
     }
 }
 
-impl<K> Clone for Partition<K> {
+impl<K> Clone for Slot<K> {
     fn clone(&self) -> Self {
-        Self { namespace: self.namespace.clone(), objects: self.objects.clone(), places: self.places.clone() }
+        Self { object: self.object.clone(), ..*self }
     }
 }
 
@@ -76,8 +114,10 @@ impl<K> Default for State<K> {
     fn default() -> Self {
         Self {
             hasher: DefaultHashBuilder::default(),
-            partitions: HashTable::new(),
-            len: 0,
+            row: Slab::new(),
+            keys: HashTable::new(),
+            namespaces: Slab::new(),
+            namespace_names: HashTable::new(),
             indexes: Vec::new(),
             versions: Vec::new(),
             generation: 0,
@@ -88,87 +128,86 @@ impl<K> Default for State<K> {
 impl<K: CacheObject> State<K> {
     /// How many objects there are.
     pub(crate) fn len(&self) -> usize {
-        self.len
+        self.row.len()
     }
 
     /// The object of this namespace and name.
     pub(crate) fn get(&self, namespace: &str, name: &str) -> Option<&Arc<K>> {
-        let partition = self.partition(namespace)?;
-        let place = partition.place(self.hasher.hash_one(name), name)?;
-        partition.objects.get(place)
+        Some(self.at(self.find(namespace, name)?))
+    }
+
+    /// The place of the object of this namespace and name.
+    pub(crate) fn find(&self, namespace: &str, name: &str) -> Option<u32> {
+        let namespace = self.namespace_number(namespace)?;
+        let hash = self.hash(namespace, name);
+        self.keys.find(spread(hash), |place| self.slot(*place).is(hash, namespace, name)).copied()
+    }
+
+    /// The object in a place that is taken.
+    pub(crate) fn at(&self, place: u32) -> &Arc<K> {
+        &self.slot(place).object
     }
 
     /// Every object, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<K>> {
-        self.partitions.iter().flat_map(|partition| partition.objects.iter())
+        self.row.iter().map(|(_, slot)| &slot.object)
     }
 
-    /// Every object of one namespace, in no particular order.
-    pub(crate) fn iter_namespace(&self, namespace: &str) -> impl Iterator<Item = &Arc<K>> {
-        self.partition(namespace).into_iter().flat_map(|partition| partition.objects.iter())
+    /// Every object with its place.
+    pub(super) fn iter_places(&self) -> impl Iterator<Item = (u32, &Arc<K>)> {
+        self.row.iter().map(|(place, slot)| (number(place), &slot.object))
     }
 
     /// Every object of one scope, in no particular order.
     pub(crate) fn iter_scope<'a>(&'a self, scope: &'a Scope) -> Box<dyn Iterator<Item = &'a Arc<K>> + 'a> {
         match scope {
             Scope::All => Box::new(self.iter()),
-            Scope::Namespace(namespace) => Box::new(self.iter_namespace(namespace)),
+            Scope::Namespace(namespace) => {
+                let members = self.members(namespace).into_iter().flat_map(Places::iter);
+                Box::new(members.map(|place| self.at(place)))
+            }
         }
+    }
+
+    /// Every object that the selector matches.
+    pub(crate) fn select(&self, selector: &Selector) -> Vec<Arc<K>> {
+        self.pick(self.row.iter().map(|(_, slot)| slot), self.len(), selector)
+    }
+
+    /// Every object of one namespace that the selector matches.
+    pub(crate) fn select_in(&self, namespace: &str, selector: &Selector) -> Vec<Arc<K>> {
+        let Some(members) = self.members(namespace) else { return Vec::new() };
+        self.pick(members.iter().map(|place| self.slot(place)), members.len(), selector)
+    }
+
+    fn pick<'a>(
+        &'a self,
+        slots: impl Iterator<Item = &'a Slot<K>>,
+        count: usize,
+        selector: &Selector,
+    ) -> Vec<Arc<K>> {
+        if selector.is_everything() {
+            return clone_all(slots.map(|slot| &slot.object), count);
+        }
+        let sieve = Sieve::new(selector);
+        let candidates = slots.filter(|slot| sieve.passes(slot.labels)).map(|slot| &slot.object);
+        candidates.filter(|object| selector.matches(object.as_ref())).cloned().collect()
+    }
+
+    /// The objects under one value of the index in this place.
+    pub(crate) fn postings<V, Q>(&self, index: usize, value: &Q) -> Vec<Arc<K>>
+    where
+        V: Borrow<Q> + Hash + Eq + Clone + Send + Sync + 'static,
+        Q: Hash + Eq + ?Sized,
+    {
+        let index = self.indexes.get(index).and_then(|index| super::index::typed::<K, V>(index.as_ref()));
+        let Some(places) = index.and_then(|index| index.get(value)) else { return Vec::new() };
+        clone_all(places.iter().map(|place| self.at(place)), places.len())
     }
 
     /// The namespaces that hold an object.
     pub(crate) fn namespaces(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.partitions.iter().map(|partition| &partition.namespace)
-    }
-
-    /// For how many objects there is room.
-    #[cfg(test)]
-    pub(crate) fn room(&self) -> usize {
-        self.partitions.iter().map(|partition| partition.objects.capacity()).sum()
-    }
-
-    fn partition(&self, namespace: &str) -> Option<&Partition<K>> {
-        self.partitions.find(self.hasher.hash_one(namespace), |partition| &*partition.namespace == namespace)
-    }
-
-    /// Makes one change. What is given as `old` is what the state holds under the key.
-    pub(crate) fn apply(&mut self, change: &Change<K>) {
-        match (&change.old, &change.new) {
-            (_, Some(new)) => self.insert(new.clone()),
-            (Some(old), None) => self.remove(old),
-            (None, None) => {}
-        }
-        for (index, prepared) in self.indexes.iter_mut().zip(&change.prepared) {
-            index.apply(prepared, change.old.as_ref(), change.new.as_ref());
-        }
-    }
-
-    fn insert(&mut self, object: Arc<K>) {
-        let Self { hasher, partitions, len, .. } = self;
-        let namespace = namespace_of(object.as_ref());
-        let partition = partitions
-            .entry(
-                hasher.hash_one(namespace),
-                |partition| &*partition.namespace == namespace,
-                |partition| hasher.hash_one(&*partition.namespace),
-            )
-            .or_insert_with(|| Partition::new(namespace))
-            .into_mut();
-        *len += usize::from(partition.insert(object, hasher));
-    }
-
-    fn remove(&mut self, object: &K) {
-        let Self { hasher, partitions, len, .. } = self;
-        let namespace = namespace_of(object);
-        let Ok(mut partition) =
-            partitions.find_entry(hasher.hash_one(namespace), |partition| &*partition.namespace == namespace)
-        else {
-            return;
-        };
-        *len -= usize::from(partition.get_mut().remove(object.name(), hasher));
-        if partition.get().objects.is_empty() {
-            partition.remove();
-        }
+        self.namespaces.iter().map(|(_, namespace)| &namespace.name)
     }
 
     /// The version that a scope has reached, if it was listed.
@@ -176,65 +215,148 @@ impl<K: CacheObject> State<K> {
         self.versions.iter().find_map(|(listed, version)| (listed == scope).then_some(version))
     }
 
-    /// The objects under one value of the index in this place.
-    pub(crate) fn postings<V, Q>(&self, place: usize, value: &Q) -> Vec<Arc<K>>
-    where
-        V: Borrow<Q> + Hash + Eq + Clone + Send + Sync + 'static,
-        Q: Hash + Eq + ?Sized,
-    {
-        self.indexes
-            .get(place)
-            .and_then(|index| super::index::typed::<K, V>(index.as_ref()))
-            .map(|index| index.get(value))
-            .unwrap_or_default()
+    /// Whether most of the row's room is not needed any more.
+    pub(crate) fn is_sparse(&self) -> bool {
+        self.row.capacity() > KEPT_ROOM && self.row.len() < self.row.capacity() / 4
+    }
+
+    /// For how many objects there is room.
+    #[cfg(test)]
+    pub(crate) fn room(&self) -> usize {
+        self.row.capacity()
+    }
+
+    /// Makes room for so many further objects.
+    pub(crate) fn reserve(&mut self, objects: usize) {
+        let Self { row, keys, .. } = self;
+        row.reserve(objects);
+        keys.reserve(objects, |place| spread(row[*place as usize].hash));
+    }
+
+    /// Makes one change.
+    pub(crate) fn apply(&mut self, change: &Change<K>) {
+        let (place, prepared) = match change {
+            Change::Insert(object, prepared) => (self.insert(object.clone()), prepared),
+            Change::Replace(place, object, prepared) => {
+                let slot = &mut self.row[*place as usize];
+                slot.labels = object.label_digest();
+                slot.object = object.clone();
+                (*place, prepared)
+            }
+            Change::Remove(place, prepared) => {
+                self.remove(*place);
+                (*place, prepared)
+            }
+            Change::Compact => return self.compact(),
+        };
+        for (index, prepared) in self.indexes.iter_mut().zip(prepared.iter()) {
+            index.apply(prepared, place);
+        }
+    }
+
+    fn insert(&mut self, object: Arc<K>) -> u32 {
+        let name = namespace_of(object.as_ref());
+        let namespace = self.namespace_number(name).unwrap_or_else(|| self.insert_namespace(name));
+        let hash = self.hash(namespace, object.name());
+        let labels = object.label_digest();
+        let Self { row, keys, namespaces, .. } = self;
+        let place = number(row.insert(Slot { object, labels, hash, namespace }));
+        keys.insert_unique(spread(hash), place, |place| spread(row[*place as usize].hash));
+        namespaces[namespace as usize].members.insert(place);
+        place
+    }
+
+    /// A new namespace, whose first member is about to be put into the next place of the row.
+    fn insert_namespace(&mut self, name: &str) -> u32 {
+        let Self { hasher, row, namespaces, namespace_names, .. } = self;
+        let members = Places::One(number(row.vacant_key()));
+        let namespace = number(namespaces.insert(Namespace { name: name.into(), members }));
+        namespace_names.insert_unique(hasher.hash_one(name), namespace, |other| {
+            hasher.hash_one(&*namespaces[*other as usize].name)
+        });
+        namespace
+    }
+
+    fn remove(&mut self, place: u32) {
+        let Self { hasher, row, keys, namespaces, namespace_names, .. } = self;
+        let Slot { hash, namespace, .. } = row.remove(place as usize);
+        if let Ok(key) = keys.find_entry(spread(hash), |other| *other == place) {
+            key.remove();
+        }
+        if namespaces[namespace as usize].members.remove(place) {
+            let name = namespaces.remove(namespace as usize).name;
+            let found = namespace_names.find_entry(hasher.hash_one(&*name), |other| *other == namespace);
+            if let Ok(entry) = found {
+                entry.remove();
+            }
+        }
+    }
+
+    fn compact(&mut self) {
+        let Self { row, keys, namespaces, indexes, .. } = self;
+        let mut moved = hashbrown::HashMap::new();
+        row.compact(|slot, from, to| {
+            let (from, to) = (number(from), number(to));
+            if let Some(place) = keys.find_mut(spread(slot.hash), |other| *other == from) {
+                *place = to;
+            }
+            moved.insert(from, to);
+            true
+        });
+        row.shrink_to_fit();
+        keys.shrink_to_fit(|place| spread(row[*place as usize].hash));
+        let new_place = |place| moved.get(&place).copied().unwrap_or(place);
+        namespaces.iter_mut().for_each(|(_, namespace)| namespace.members.renumber(new_place));
+        indexes.iter_mut().for_each(|index| index.renumber(&new_place));
+    }
+
+    fn slot(&self, place: u32) -> &Slot<K> {
+        &self.row[place as usize]
+    }
+
+    fn members(&self, namespace: &str) -> Option<&Places> {
+        Some(&self.namespaces[self.namespace_number(namespace)? as usize].members)
+    }
+
+    fn namespace_number(&self, name: &str) -> Option<u32> {
+        let is_it = |other: &u32| &*self.namespaces[*other as usize].name == name;
+        self.namespace_names.find(self.hasher.hash_one(name), is_it).copied()
+    }
+
+    fn hash(&self, namespace: u32, name: &str) -> u32 {
+        // The half of the hash that is kept is as good as the other.
+        self.hasher.hash_one((namespace, name)) as u32
     }
 }
 
-impl<K: CacheObject> Partition<K> {
-    fn new(namespace: &str) -> Self {
-        Self { namespace: namespace.into(), objects: Vec::new(), places: HashTable::new() }
+impl<K: CacheObject> Slot<K> {
+    fn is(&self, hash: u32, namespace: u32, name: &str) -> bool {
+        self.hash == hash && self.namespace == namespace && self.object.name() == name
     }
+}
 
-    /// Where the object of this name stands.
-    fn place(&self, hash: u64, name: &str) -> Option<usize> {
-        self.places
-            .find(hash, |place| self.objects[*place as usize].name() == name)
-            .map(|place| *place as usize)
-    }
+/// A hash as the table wants it: it takes its place from the lower end and a tag from the upper.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
 
-    /// Puts an object in, and says whether its name is new.
-    fn insert(&mut self, object: Arc<K>, hasher: &DefaultHashBuilder) -> bool {
-        let hash = hasher.hash_one(object.name());
-        if let Some(place) = self.place(hash, object.name()) {
-            self.objects[place] = object;
-            return false;
-        }
-        let Self { objects, places, .. } = self;
-        let place = u32::try_from(objects.len()).expect("no namespace has four thousand million objects");
-        objects.push(object);
-        places.insert_unique(hash, place, |place| hasher.hash_one(objects[*place as usize].name()));
-        true
-    }
+fn number(place: usize) -> u32 {
+    u32::try_from(place).expect("no cache has four thousand million objects")
+}
 
-    /// Takes an object out, and says whether it was there. The last one takes its place.
-    fn remove(&mut self, name: &str, hasher: &DefaultHashBuilder) -> bool {
-        let Self { objects, places, .. } = self;
-        let found = places.find_entry(hasher.hash_one(name), |place| objects[*place as usize].name() == name);
-        let Ok(entry) = found else { return false };
-        let (place, _) = entry.remove();
-        let last = objects.len() - 1;
-        objects.swap_remove(place as usize);
-        if let Some(moved) = objects.get(place as usize) {
-            let hash = hasher.hash_one(moved.name());
-            if let Some(its) = places.find_mut(hash, |other| *other as usize == last) {
-                *its = place;
-            }
+/// Further handles of many objects.
+///
+/// To count a handle is to write to the object, and such writes wait for one another, each for its
+/// piece of memory. Reading does not, so the objects are looked at together first.
+fn clone_all<'a, K: 'a>(mut objects: impl Iterator<Item = &'a Arc<K>>, count: usize) -> Vec<Arc<K>> {
+    let mut all = Vec::with_capacity(count);
+    let mut near = Vec::with_capacity(TOUCHED_AT_ONCE);
+    loop {
+        near.extend(objects.by_ref().take(TOUCHED_AT_ONCE));
+        if near.is_empty() {
+            return all;
         }
-        // Room that was needed once is given back when most of it is not needed any more.
-        if objects.capacity() > KEPT_ROOM && objects.len() < objects.capacity() / 4 {
-            objects.shrink_to(objects.len() * 2);
-            places.shrink_to(objects.len() * 2, |place| hasher.hash_one(objects[*place as usize].name()));
-        }
-        true
+        std::hint::black_box(near.iter().map(|object| Arc::strong_count(object)).sum::<usize>());
+        all.extend(near.drain(..).map(Arc::clone));
     }
 }

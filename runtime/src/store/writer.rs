@@ -10,13 +10,16 @@ use std::{hash::Hash, sync::Arc};
 
 use super::{
     Index, IndexError, Store,
-    index::{IndexTable, TypedIndex},
+    index::{IndexTable, Prepared, TypedIndex},
     state::{Change, State},
 };
 use crate::{CacheObject, ObjectKey, Scope};
 
-/// Beyond this many changes it is cheaper to copy the published tables than to repeat the changes,
-/// and the old states that the noted changes keep alive become many.
+/// Where more objects than this part of the cache have changed, it is cheaper to copy the published
+/// tables than to repeat the changes, and the old states that are kept alive become many.
+const REPEATED_PART: usize = 8;
+
+/// So many changes are always repeated.
 const REPEATED_CHANGES: usize = 4096;
 
 /// How many generations wait beside the published one at most.
@@ -80,7 +83,8 @@ impl<K: CacheObject> Writer<K> {
             spare.catch_up();
         }
         self.spares.retain(|spare| {
-            spare.lacks.iter().map(|lack| lack.changes.len()).sum::<usize>() <= REPEATED_CHANGES
+            let lacks = spare.lacks.iter().map(|lack| lack.changes.len()).sum::<usize>();
+            lacks <= most_repeated(&spare.state)
         });
         self.spares.iter().all(|spare| spare.lacks.is_empty())
     }
@@ -118,13 +122,13 @@ impl<K: CacheObject> Writer<K> {
         if batch.state.indexes.iter().any(|other| *other.name() == name) {
             return Err(IndexError::NameTaken(name.to_string()));
         }
-        for object in batch.state.iter() {
-            let (prepared, panic) = index.prepare(None, Some(object));
+        for (place, object) in batch.state.iter_places() {
+            let (moves, panic) = index.prepare(None, Some(object));
             if let Some(message) = panic {
                 let key = ObjectKey::of(object.as_ref());
                 return Err(IndexError::Panicked { name: name.to_string(), key, message });
             }
-            index.apply(&prepared, None, Some(object));
+            index.apply(&moves, place);
         }
         let place = batch.state.indexes.len();
         batch.state.indexes.push(Box::new(index));
@@ -134,34 +138,58 @@ impl<K: CacheObject> Writer<K> {
     }
 }
 
+/// How many changes are repeated at most.
+fn most_repeated<K: CacheObject>(state: &State<K>) -> usize {
+    REPEATED_CHANGES.max(state.len() / REPEATED_PART)
+}
+
 impl<K: CacheObject> Batch<'_, K> {
     /// The state with the changes made so far.
     pub(crate) fn state(&self) -> &State<K> {
         &self.state
     }
 
-    /// Puts an object under its key, in the place of `old`.
-    pub(crate) fn put(&mut self, old: Option<&Arc<K>>, new: &Arc<K>) {
-        self.change(old.cloned(), Some(new.clone()));
+    /// Makes room for so many further objects.
+    pub(crate) fn reserve(&mut self, objects: usize) {
+        self.state.reserve(objects);
     }
 
-    /// Takes an object away.
-    pub(crate) fn remove(&mut self, old: &Arc<K>) {
-        self.change(Some(old.clone()), None);
+    /// Puts a state of the object in `place`, or, where there is none, an object under a new key.
+    pub(crate) fn put(&mut self, place: Option<u32>, new: &Arc<K>) {
+        let prepared = self.prepare(place, Some(new));
+        self.change(match place {
+            Some(place) => Change::Replace(place, new.clone(), prepared),
+            None => Change::Insert(new.clone(), prepared),
+        });
     }
 
-    fn change(&mut self, old: Option<Arc<K>>, new: Option<Arc<K>>) {
+    /// Takes away the object in a place.
+    pub(crate) fn remove(&mut self, place: u32) {
+        let prepared = self.prepare(Some(place), None);
+        self.change(Change::Remove(place, prepared));
+        if self.state.is_sparse() {
+            self.change(Change::Compact);
+        }
+    }
+
+    /// Asks every index what a change means to it.
+    fn prepare(&mut self, place: Option<u32>, new: Option<&Arc<K>>) -> Prepared {
+        let old = place.map(|place| self.state.at(place).as_ref());
         let mut prepared = Vec::with_capacity(self.state.indexes.len());
         for index in &self.state.indexes {
-            let (made, panic) = index.prepare(old.as_deref(), new.as_deref());
-            if let (Some(message), Some(new)) = (panic, &new) {
+            let (moves, panic) = index.prepare(old, new.map(Arc::as_ref));
+            if let (Some(message), Some(new)) = (panic, new) {
                 self.index_panics.push((index.name().clone(), ObjectKey::of(new.as_ref()), message));
             }
-            prepared.push(made);
+            prepared.push(moves);
         }
-        let change = Change { old, new, prepared };
+        prepared
+    }
+
+    fn change(&mut self, change: Change<K>) {
         self.state.apply(&change);
-        self.changes = self.changes.take().filter(|changes| changes.len() < REPEATED_CHANGES);
+        let most = most_repeated(&self.state);
+        self.changes = self.changes.take().filter(|changes| changes.len() < most);
         if let Some(changes) = &mut self.changes {
             changes.push(change);
         }
@@ -274,14 +302,14 @@ mod tests {
                 self.last += 1;
                 let number = self.last * 7919 % 61;
                 let namespace = if number.is_multiple_of(2) { "even" } else { "odd" };
-                let old = batch.state().get(namespace, &format!("n{number}")).cloned();
-                if let (Some(old), true) = (&old, self.last.is_multiple_of(3)) {
-                    batch.remove(old);
+                let place = batch.state().find(namespace, &format!("n{number}"));
+                if let (Some(place), true) = (place, self.last.is_multiple_of(3)) {
+                    batch.remove(place);
                     self.expected.remove(&number);
                 } else {
                     // The version is hidden in the number: only its parity and its name count.
                     let object = Arc::new(Numbered(format!("n{number}"), number + 1000 * self.last));
-                    batch.put(old.as_ref(), &object);
+                    batch.put(place, &object);
                     self.expected.insert(number, object.1);
                 }
             }
@@ -374,18 +402,27 @@ mod tests {
     #[test]
     fn room_that_was_needed_once_is_given_back() {
         let mut pair = Pair::new();
+        let last_digit = pair.writer.add_index("last digit", |object: &Numbered| [object.1 % 10]).unwrap();
         let objects: Vec<_> = (0..10_000).map(|n| Arc::new(Numbered(format!("n{n}"), n))).collect();
         let mut batch = pair.writer.begin();
         objects.iter().for_each(|object| batch.put(None, object));
         batch.publish();
         for gone in objects[100..].chunks(500) {
             let mut batch = pair.writer.begin();
-            gone.iter().for_each(|object| batch.remove(object));
+            for object in gone {
+                let place = batch.state().find(object.namespace().unwrap(), object.name()).unwrap();
+                batch.remove(place);
+            }
             batch.publish();
         }
         assert_eq!(pair.store.len(), 100);
         for object in &objects[..100] {
             assert!(pair.store.find(object.namespace(), object.name()).is_some());
+        }
+        for digit in 0..10 {
+            let found = last_digit.get(&digit);
+            assert_eq!(found.len(), 10);
+            assert!(found.iter().all(|object| object.1 % 10 == digit), "who moved is found where he is");
         }
         assert!(pair.store.read(State::room) < 5_000);
     }

@@ -11,7 +11,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/listers"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -70,14 +72,16 @@ func listerWork(args []string) error {
 
 	count := *objects
 	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers())
-	keys, apps, namespaces := make([]string, count), make([]string, count), make([]string, count)
+	// What a generated lister is made of.
+	lister := listers.New[*Network](indexer, schema.GroupResource{Group: networkVersion.Group, Resource: "networks"})
+	names, apps, namespaces := make([]string, count), make([]string, count), make([]string, count)
 	selectors := make([]labels.Selector, (count+objectsPerApp-1)/objectsPerApp)
 	for number := range count {
 		if err := indexer.Add(network(number, count, 1)); err != nil {
 			return err
 		}
 		namespaces[number] = namespace(number, count)
-		keys[number] = namespaces[number] + "/" + name(number)
+		names[number] = name(number)
 		apps[number] = app(number, count)
 	}
 	for number := range selectors {
@@ -95,7 +99,8 @@ func listerWork(args []string) error {
 		ask    func(turn int) int
 	}{
 		{"get", 64, func(turn int) int {
-			if _, found, err := indexer.GetByKey(keys[turn*7919%count]); err != nil || !found {
+			number := turn * 7919 % count
+			if _, err := listers.NewNamespaced(lister, namespaces[number]).Get(names[number]); err != nil {
 				return 0
 			}
 			return 1
@@ -105,17 +110,11 @@ func listerWork(args []string) error {
 			return len(found)
 		}},
 		{"namespace", 1, func(turn int) int {
-			var found []*Network
-			_ = cache.ListAllByNamespace(indexer, namespaces[turn*31%count], labels.Everything(), func(object any) {
-				found = append(found, object.(*Network))
-			})
+			found, _ := listers.NewNamespaced(lister, namespaces[turn*31%count]).List(labels.Everything())
 			return len(found)
 		}},
 		{"selector", 1, func(turn int) int {
-			var found []*Network
-			_ = cache.ListAll(indexer, selectors[turn*31%len(selectors)], func(object any) {
-				found = append(found, object.(*Network))
-			})
+			found, _ := lister.List(selectors[turn*31%len(selectors)])
 			return len(found)
 		}},
 	}
