@@ -7,3 +7,8 @@ pub mod shapes;
 
 /// What goes wrong in a benchmark ends it, with its message.
 pub type Result<T, E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;
+
+/// The allocator of every Rust side, chosen by measurement: objects are made by one thread and freed
+/// by another, at which the system's is slow.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
