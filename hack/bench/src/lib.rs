@@ -11,4 +11,4 @@ pub type Result<T, E = Box<dyn std::error::Error + Send + Sync>> = std::result::
 /// The allocator of every Rust side, chosen by measurement: objects are made by one thread and freed
 /// by another, at which the system's is slow.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;

@@ -35,6 +35,39 @@ struct ListMeta {
     r#continue: String,
 }
 
+/// The token of the next page, if the page tells it before its items, as servers do.
+pub(crate) fn peek_token(body: &[u8]) -> Option<String> {
+    struct Head<'t>(&'t mut Option<String>);
+
+    impl<'de> Visitor<'de> for Head<'_> {
+        type Value = ();
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+            while let Some(field) = map.next_key::<Field>()? {
+                match field {
+                    Field::Metadata => {
+                        let token = map.next_value::<ListMeta>()?.r#continue;
+                        *self.0 = Some(token).filter(|token| !token.is_empty());
+                        break;
+                    }
+                    Field::Items => break,
+                    Field::Other => drop(map.next_value::<IgnoredAny>()?),
+                }
+            }
+            Err(A::Error::custom("the rest is not read"))
+        }
+    }
+
+    let mut token = None;
+    // It always fails, at the latest where it has read enough.
+    let _ = serde_json::Deserializer::from_slice(body).deserialize_map(Head(&mut token));
+    token
+}
+
 /// Decodes a page. An item that does not decode costs only itself.
 pub(crate) fn decode_list<K: DeserializeOwned>(
     body: &[u8],

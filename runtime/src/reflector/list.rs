@@ -5,14 +5,16 @@ use std::{sync::Arc, time::Duration};
 use kube::core::{Status, response::reason};
 use tokio::time::Instant;
 
-use super::{DeltaSink, Next, ReflectorState, Run, Stop, initial::Initial, is_version_too_large};
+use super::{
+    DeltaSink, Events, Next, ReflectorState, Run, Stop, decoder::Lines, initial::Initial, is_version_too_large,
+};
 use crate::{
     Delta, Error, InvalidObject, ObjectKey, Watched,
     client::watch_timeout,
-    decode::{Decoded, decode_event, decode_list},
+    decode::{Decoded, peek_token},
     error::Cause,
     resource_version::is_older,
-    wire::{Page, Start, Watch},
+    wire::{Page, Start},
 };
 
 /// A server that streams lists does not fall silent for so long before the end of the list. One that
@@ -20,9 +22,9 @@ use crate::{
 const STREAM_SILENCE: Duration = Duration::from_secs(15);
 
 /// How a streamed list ended.
-enum Streamed {
+enum Streamed<K> {
     /// It is whole, and this comes next.
-    Then(Next),
+    Then(Next<K>),
     /// The server does not stream lists.
     NotOffered,
 }
@@ -38,7 +40,7 @@ struct Listed<K> {
 
 impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
     /// Tells the whole state, then says where to go on.
-    pub(super) async fn list(&mut self) -> Result<Next, Stop> {
+    pub(super) async fn list(&mut self) -> Result<Next<K>, Stop> {
         let begin = Instant::now();
         self.listed = Some(begin);
         self.report.state(ReflectorState::Listing);
@@ -96,8 +98,13 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
         let mut page = Page::First { not_older_than: not_older_than.clone() };
         let mut limit = self.config.page_size;
         let (mut objects, mut invalid, mut version) = (Vec::new(), Vec::new(), None);
+        let mut fetched = None;
         loop {
-            let body = match self.collection.list(&page, limit).await {
+            let body = match fetched.take() {
+                Some(body) => body,
+                None => self.collection.list(&page, limit).await,
+            };
+            let body = match body {
                 Ok(body) => body,
                 Err(error) if error.is_gone() || is_version_too_large(&error) => {
                     match page {
@@ -116,14 +123,19 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
                 }
                 Err(error) => return Err(error.into()),
             };
-            let decoded = decode_list::<K>(&body, self.config.keep_managed_fields)
-                .map_err(|error| self.unreadable("list", error))?;
-            for object in decoded.objects {
-                match self.finish(object) {
-                    Ok(object) => objects.push(object),
-                    Err(broken) => invalid.push(broken),
+            // The next page is read while this one is decoded, where its token can be told before.
+            let next = peek_token(&body).map(|token| Page::Next { token });
+            let decoding = self.decoder.list(body);
+            let decoded = match next {
+                None => decoding.await,
+                Some(next) => {
+                    let (decoded, body) = tokio::join!(decoding, self.collection.list(&next, limit));
+                    fetched = Some(body);
+                    decoded
                 }
-            }
+            };
+            let decoded = decoded.map_err(|error| self.unreadable("list", error))?;
+            objects.extend(decoded.objects);
             invalid.extend(decoded.invalid);
             // All pages have one version. Should they not, the first is the one that misses nothing.
             let version = version.get_or_insert(decoded.resource_version);
@@ -138,12 +150,15 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
     }
 
     /// Reads the list as the beginning of a watch.
-    async fn streamed_list(&mut self, begin: Instant) -> Result<Streamed, Stop> {
+    async fn streamed_list(&mut self, begin: Instant) -> Result<Streamed<K>, Stop> {
         let mut not_older_than = self.not_older_than();
         loop {
             let start = Start::InitialEvents { not_older_than: not_older_than.as_deref() };
             let outcome = match self.collection.watch(start, watch_timeout()).await {
-                Ok(watch) => self.streamed_events(watch, not_older_than.clone(), begin).await,
+                Ok(watch) => {
+                    let events = Events::new(watch, self.decoder.clone());
+                    self.streamed_events(events, not_older_than.clone(), begin).await
+                }
                 Err(error) => Err(error.into()),
             };
             match outcome {
@@ -161,31 +176,24 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
 
     async fn streamed_events(
         &mut self,
-        mut watch: Watch,
+        mut events: Events<K>,
         not_older_than: Option<String>,
         begin: Instant,
-    ) -> Result<Streamed, Stop> {
+    ) -> Result<Streamed<K>, Stop> {
         let mut initial = Initial::new();
         loop {
-            let lines = match tokio::time::timeout(STREAM_SILENCE, watch.next()).await {
+            let lines = match tokio::time::timeout(STREAM_SILENCE, events.next()).await {
                 Err(_) => return Ok(Streamed::NotOffered),
                 Ok(None) => return Err(self.lost("the stream ended before the end of the list").into()),
                 Ok(Some(lines)) => lines?,
             };
-            let mut lines = lines.into_iter();
-            while let Some(line) = lines.next() {
-                let decoded = decode_event::<K>(&line, self.config.keep_managed_fields)
-                    .map_err(|error| self.unreadable("watch", error))?;
-                match decoded {
-                    Decoded::Added(object) => match self.finish(object) {
-                        Ok(object) => initial.add(object),
-                        Err(invalid) => initial.invalidate(invalid),
-                    },
-                    Decoded::Modified(object) => match self.finish(object) {
-                        Ok(object) => initial.modify(object),
-                        Err(invalid) => initial.invalidate(invalid),
-                    },
-                    Decoded::Deleted(object) => initial.delete(&ObjectKey::of(&object)),
+            let Lines { events: list, unreadable } = lines;
+            let mut list = list.into_iter();
+            while let Some(event) = list.next() {
+                match event {
+                    Decoded::Added(object) => initial.add(object),
+                    Decoded::Modified(object) => initial.modify(object),
+                    Decoded::Deleted(object) => initial.delete(&ObjectKey::of(&*object)),
                     Decoded::Invalid(invalid) => initial.invalidate(invalid),
                     Decoded::InvalidDeleted(invalid) => initial.delete(&invalid.key),
                     Decoded::Error(status) => return Err(self.told(status).into()),
@@ -199,11 +207,14 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
                         .await?;
                         // Changes that came with the last piece of the list belong to the watch, which
                         // goes on from the list even if one of them cannot be read.
-                        watch.give_back(lines);
-                        return Ok(Streamed::Then(Next::Watch(Some(Box::new(watch)))));
+                        events.give_back(Lines { events: list.collect(), unreadable });
+                        return Ok(Streamed::Then(Next::Watch(Some(Box::new(events)))));
                     }
                     Decoded::Bookmark { initial_events_end: false, .. } | Decoded::Unknown => {}
                 }
+            }
+            if let Some(error) = unreadable {
+                return Err(self.unreadable("watch", error).into());
             }
         }
     }

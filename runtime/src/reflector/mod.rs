@@ -22,6 +22,8 @@
 
 mod backoff;
 mod config;
+mod decoder;
+mod events;
 mod initial;
 mod list;
 mod report;
@@ -29,7 +31,7 @@ mod sink;
 mod state;
 mod watch;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use kube::Client;
 use tokio::{sync::watch as watched, time::Instant};
@@ -37,6 +39,8 @@ use tracing::Instrument as _;
 
 pub(crate) use backoff::Backoff;
 pub use config::{BackoffConfig, ErrorHook, ReflectorConfig, Selectors, Transform};
+use decoder::Decoder;
+use events::Events;
 use report::Report;
 pub use sink::{DeltaSink, SinkClosed};
 pub(crate) use state::is_version_too_large;
@@ -44,7 +48,7 @@ pub use state::{Problem, ReflectorState};
 
 use crate::{
     Error, Scope, Watched,
-    wire::{Collection, Watch},
+    wire::Collection,
 };
 
 /// After this time a list is no longer part of the same trouble, and the next one need not wait.
@@ -83,7 +87,12 @@ impl<K: Watched> Reflector<K> {
         };
         let span = tracing::info_span!("reflector", kind = %self.collection.resource.kind, namespace);
         let report = Report::new(&self.collection, self.config.on_error.clone(), self.state);
+        let decoder = Decoder {
+            keep_managed_fields: self.config.keep_managed_fields,
+            transform: self.config.transform.clone(),
+        };
         let run = Run {
+            decoder: Arc::new(decoder),
             streaming: self.config.streaming_lists,
             backoff: Backoff::new(self.config.backoff),
             collection: self.collection,
@@ -100,10 +109,10 @@ impl<K: Watched> Reflector<K> {
 }
 
 /// What is to be done next.
-enum Next {
+enum Next<K> {
     List,
     /// Follow the changes, on a watch that is already open if there is one.
-    Watch(Option<Box<Watch>>),
+    Watch(Option<Box<Events<K>>>),
 }
 
 /// Why a step did not come to its regular end.
@@ -128,6 +137,7 @@ impl From<Error> for Stop {
 struct Run<K, S> {
     collection: Collection,
     config: ReflectorConfig<K>,
+    decoder: Arc<Decoder<K>>,
     sink: S,
     report: Report,
     backoff: Backoff,
@@ -171,7 +181,7 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
     }
 
     /// Whether a watch that failed like this can go on from where it was.
-    fn after_failed_watch(&mut self, error: &Error) -> Next {
+    fn after_failed_watch(&mut self, error: &Error) -> Next<K> {
         match Problem::of(error) {
             Problem::Version => {
                 self.version_unknown = true;

@@ -1,36 +1,32 @@
 //! Following the changes.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-};
-
-use bytes::Bytes;
 use kube::core::Status;
 use tokio::time::Instant;
 
-use super::{DeltaSink, Next, Run, Stop};
+use super::{DeltaSink, Events, Next, Run, Stop, decoder::Lines};
 use crate::{
-    Delta, Error, InvalidObject, ObjectKey, Watched,
+    Delta, Error, Watched,
     client::{SHORT_WATCH, watch_timeout},
-    decode::{Decoded, Unreadable, decode_event},
+    decode::{Decoded, Unreadable},
     error::Cause,
-    panics,
-    wire::{Start, Watch},
+    wire::Start,
 };
 
 impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
     /// Tells the changes until the watch ends, then says where to go on.
-    pub(super) async fn watch(&mut self, open: Option<Box<Watch>>) -> Result<Next, Stop> {
+    pub(super) async fn watch(&mut self, open: Option<Box<Events<K>>>) -> Result<Next<K>, Stop> {
         let Some(version) = self.not_older_than() else { return Ok(Next::List) };
         let opened = Instant::now();
-        let mut watch = match open {
-            Some(watch) => watch,
-            None => Box::new(self.collection.watch(Start::After(&version), watch_timeout()).await?),
+        let mut events = match open {
+            Some(events) => events,
+            None => {
+                let watch = self.collection.watch(Start::After(&version), watch_timeout()).await?;
+                Box::new(Events::new(watch, self.decoder.clone()))
+            }
         };
         self.report.watching(&version);
-        while let Some(lines) = watch.next().await {
-            if let Some(next) = self.take(&lines?).await? {
+        while let Some(lines) = events.next().await {
+            if let Some(next) = self.take(lines?).await? {
                 return Ok(next);
             }
         }
@@ -43,9 +39,9 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
     }
 
     /// Tells what some lines of a watch say, and where to go on if the watch cannot.
-    async fn take(&mut self, lines: &[Bytes]) -> Result<Option<Next>, Stop> {
-        let mut batch = Vec::with_capacity(lines.len());
-        let outcome = self.decode(lines, &mut batch);
+    async fn take(&mut self, lines: Lines<K>) -> Result<Option<Next<K>>, Stop> {
+        let mut batch = Vec::with_capacity(lines.events.len());
+        let outcome = self.translate(lines, &mut batch);
         if !batch.is_empty() {
             self.report.events(&batch);
             if let Some(version) = batch.iter().rev().find_map(version_of) {
@@ -57,18 +53,12 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
         outcome
     }
 
-    /// Decodes lines up to the first that is not an event of this watch.
-    fn decode(&self, lines: &[Bytes], batch: &mut Vec<Delta<K>>) -> Result<Option<Next>, Stop> {
-        for line in lines {
-            let decoded = decode_event(line, self.config.keep_managed_fields)
-                .map_err(|error| self.unreadable("watch", error))?;
-            batch.push(match decoded {
-                Decoded::Added(object) | Decoded::Modified(object) => {
-                    self.finish(object).map_or_else(Delta::Invalid, Delta::Upsert)
-                }
-                Decoded::Deleted(object) => {
-                    self.finish(object).map_or_else(Delta::DeleteInvalid, Delta::Delete)
-                }
+    /// Makes deltas of events, up to the first that is not an event of this watch.
+    fn translate(&self, lines: Lines<K>, batch: &mut Vec<Delta<K>>) -> Result<Option<Next<K>>, Stop> {
+        for event in lines.events {
+            batch.push(match event {
+                Decoded::Added(object) | Decoded::Modified(object) => Delta::Upsert(object),
+                Decoded::Deleted(object) => Delta::Delete(object),
                 Decoded::Invalid(invalid) => Delta::Invalid(invalid),
                 Decoded::Bookmark { resource_version, .. } => {
                     Delta::Bookmark { scope: self.config.scope.clone(), resource_version }
@@ -82,21 +72,9 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
                 Decoded::Unknown => continue,
             });
         }
-        Ok(None)
-    }
-
-    /// The last touch on an object before others see it. A transform that panics makes the object
-    /// one that could not be decoded, and leaves the others alone.
-    pub(super) fn finish(&self, mut object: K) -> Result<Arc<K>, InvalidObject> {
-        let Some(transform) = &self.config.transform else { return Ok(Arc::new(object)) };
-        match catch_unwind(AssertUnwindSafe(|| transform(&mut object))) {
-            Ok(()) => Ok(Arc::new(object)),
-            Err(panic) => Err(InvalidObject {
-                key: ObjectKey::of(&object),
-                uid: object.uid().to_owned(),
-                resource_version: object.resource_version().to_owned(),
-                error: format!("the transform panicked: {}", panics::message(&*panic)),
-            }),
+        match lines.unreadable {
+            Some(error) => Err(self.unreadable("watch", error).into()),
+            None => Ok(None),
         }
     }
 

@@ -10,7 +10,14 @@
 
 mod lines;
 
-use std::{borrow::Cow, convert::Infallible, future::poll_fn, pin::Pin, task::Poll, time::Duration};
+use std::{
+    borrow::Cow,
+    convert::Infallible,
+    future::poll_fn,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, header};
@@ -114,7 +121,7 @@ impl Collection {
             Ok(response) => {
                 let body = response?.into_body();
                 let (lines, gathered) = (Lines::default(), Vec::new());
-                Ok(Watch { body, lines, gathered, deadline, operation, end: None })
+                Ok(Watch { body, lines, gathered, gathered_bytes: 0, deadline, operation, end: None })
             }
             Err(_) => Err(Error::new(operation, Cause::Timeout(timeout + WATCH_GRACE), None)),
         }
@@ -206,6 +213,8 @@ pub(crate) struct Watch {
     lines: Lines,
     /// The lines that came whole and were not given yet.
     gathered: Vec<Bytes>,
+    /// How many bytes came since lines were given last.
+    gathered_bytes: usize,
     deadline: Instant,
     operation: Operation,
     /// How the body ended, once it has.
@@ -221,12 +230,10 @@ impl Watch {
     /// The next lines: all that are at hand, and at least one. `None` is the regular end, and the
     /// only answer after an error. What came whole before a cut is given before the cut is told.
     pub(crate) async fn next(&mut self) -> Option<Result<Vec<Bytes>>> {
-        if tokio::time::timeout_at(self.deadline, self.gather()).await.is_err() {
-            // The server had its time to end the watch, and whether the connection lives is not known.
-            self.end = Some(End::Regular);
-        }
-        if !self.gathered.is_empty() {
-            return Some(Ok(std::mem::take(&mut self.gathered)));
+        self.gather(false).await;
+        let lines = self.take();
+        if !lines.is_empty() {
+            return Some(Ok(lines));
         }
         match self.end.replace(End::Regular) {
             Some(End::Cut(cause)) => Some(Err(Error::new(self.operation.clone(), *cause, None))),
@@ -234,45 +241,69 @@ impl Watch {
         }
     }
 
-    /// Takes lines back, which are then given again before all others.
-    pub(crate) fn give_back(&mut self, lines: impl Iterator<Item = Bytes>) {
-        self.gathered.splice(0..0, lines);
+    /// The next lines: as many as one batch can hold, or fewer, or none, where the watch has ended.
+    pub(crate) async fn next_batch(&mut self) -> Vec<Bytes> {
+        self.gather(true).await;
+        self.take()
     }
 
-    /// Waits for at least one line and takes what else is at hand; nothing means that the body ended.
-    ///
-    /// The connection hands over one piece after the other, and reads on only when it gets its turn to
-    /// run. So it is given one before it is believed that nothing more is at hand: whoever decodes and
-    /// applies many lines at once is several times faster than line by line.
-    async fn gather(&mut self) {
-        let (mut bytes, mut had_its_turn) = (0, false);
-        poll_fn(|context| {
-            while self.end.is_none() && (self.gathered.is_empty() || bytes < BATCH_BYTES) {
-                match Pin::new(&mut self.body).poll_frame(context) {
-                    Poll::Pending if self.gathered.is_empty() => return Poll::Pending,
-                    Poll::Pending if had_its_turn => break,
-                    Poll::Pending => {
-                        had_its_turn = true;
-                        context.waker().wake_by_ref();
-                        return Poll::Pending;
-                    }
-                    Poll::Ready(None) => self.end = Some(End::Regular),
-                    Poll::Ready(Some(Err(error))) => self.end = Some(End::cut(error)),
-                    Poll::Ready(Some(Ok(frame))) => {
-                        had_its_turn = false;
-                        // Trailers say nothing of objects.
-                        let Ok(chunk) = frame.into_data() else { continue };
-                        bytes += chunk.len();
-                        if let Err(error) = self.lines.push(&chunk, &mut self.gathered) {
-                            let error = std::io::Error::new(std::io::ErrorKind::InvalidData, error);
-                            self.end = Some(End::cut(kube::Error::ReadEvents(error)));
-                        }
+    /// Whether nothing more comes than what was gathered, if not an error.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.end.is_some()
+    }
+
+    fn take(&mut self) -> Vec<Bytes> {
+        self.gathered_bytes = 0;
+        std::mem::take(&mut self.gathered)
+    }
+
+    /// Waits for at least one line, and takes what else is at hand, or, if it `fills`, what comes,
+    /// until there is enough for one batch. Nothing is lost where it is dropped before.
+    async fn gather(&mut self, fills: bool) {
+        let deadline = self.deadline;
+        let gathering = async {
+            loop {
+                let before = self.gathered_bytes;
+                poll_fn(|context| self.poll_gather(fills, context)).await;
+                if fills || self.is_enough() || self.gathered_bytes == before {
+                    return;
+                }
+                // The connection hands over one piece after the other, and reads on only when it gets
+                // its turn to run. It is given one before it is believed that nothing more is at hand:
+                // whoever decodes and applies many lines at once is several times faster than line by
+                // line.
+                tokio::task::yield_now().await;
+            }
+        };
+        if tokio::time::timeout_at(deadline, gathering).await.is_err() {
+            // The server had its time to end the watch, and whether the connection lives is not known.
+            self.end = Some(End::Regular);
+        }
+    }
+
+    fn is_enough(&self) -> bool {
+        self.end.is_some() || !self.gathered.is_empty() && self.gathered_bytes >= BATCH_BYTES
+    }
+
+    fn poll_gather(&mut self, fills: bool, context: &mut Context<'_>) -> Poll<()> {
+        while !self.is_enough() {
+            match Pin::new(&mut self.body).poll_frame(context) {
+                Poll::Pending if fills || self.gathered.is_empty() => return Poll::Pending,
+                Poll::Pending => break,
+                Poll::Ready(None) => self.end = Some(End::Regular),
+                Poll::Ready(Some(Err(error))) => self.end = Some(End::cut(error)),
+                Poll::Ready(Some(Ok(frame))) => {
+                    // Trailers say nothing of objects.
+                    let Ok(chunk) = frame.into_data() else { continue };
+                    self.gathered_bytes += chunk.len();
+                    if let Err(error) = self.lines.push(&chunk, &mut self.gathered) {
+                        let error = std::io::Error::new(std::io::ErrorKind::InvalidData, error);
+                        self.end = Some(End::cut(kube::Error::ReadEvents(error)));
                     }
                 }
             }
-            Poll::Ready(())
-        })
-        .await;
+        }
+        Poll::Ready(())
     }
 }
 
