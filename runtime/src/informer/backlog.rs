@@ -44,6 +44,8 @@ pub(crate) struct Backlog<K> {
 }
 
 struct Slot<K> {
+    /// Of the key, so that it need not be looked up in the object again.
+    hash: u64,
     before: usize,
     after: usize,
     waiting: Option<Waiting<K>>,
@@ -102,7 +104,7 @@ impl<K: CacheObject> Backlog<K> {
             Notice::Gone { old, .. } => old,
             Notice::Resync(object) => object,
         };
-        let hash = Self::hash(&self.hasher, object);
+        let hash = self.hasher.hash_one((namespace_of(object.as_ref()), object.name()));
         let Some(place) = self.find(hash, object) else {
             return self.append(hash, Waiting::begin(notice));
         };
@@ -111,8 +113,14 @@ impl<K: CacheObject> Backlog<K> {
         let something = waiting.merge(notice);
         self.initial += usize::from(waiting.is_initial());
         if !something {
-            self.take_out(hash, place);
+            self.take_out(place);
         }
+    }
+
+    /// Makes room for so many further keys.
+    pub(crate) fn reserve(&mut self, keys: usize) {
+        self.slots.reserve(keys.saturating_sub(self.free.len()));
+        self.keys.reserve(keys, |place| self.slots[*place].hash);
     }
 
     /// Takes out what the handler is to hear next.
@@ -128,16 +136,11 @@ impl<K: CacheObject> Backlog<K> {
         }
         let initial = waiting.is_initial();
         self.initial -= usize::from(initial);
-        let hash = Self::hash(&self.hasher, waiting.object()?);
-        let event = self.take_out(hash, place)?.event()?;
+        let event = self.take_out(place)?.event()?;
         if self.keys.is_empty() && self.slots.capacity() > KEPT_ROOM {
             *self = Self::default();
         }
         Some(Due { event, initial })
-    }
-
-    fn hash(hasher: &DefaultHashBuilder, object: &K) -> u64 {
-        hasher.hash_one((namespace_of(object), object.name()))
     }
 
     fn find(&self, hash: u64, object: &K) -> Option<usize> {
@@ -152,7 +155,7 @@ impl<K: CacheObject> Backlog<K> {
 
     fn append(&mut self, hash: u64, waiting: Waiting<K>) {
         self.initial += usize::from(waiting.is_initial());
-        let slot = Slot { before: self.tail, after: NONE, waiting: Some(waiting) };
+        let slot = Slot { hash, before: self.tail, after: NONE, waiting: Some(waiting) };
         let place = match self.free.pop() {
             Some(place) => {
                 self.slots[place] = slot;
@@ -168,19 +171,13 @@ impl<K: CacheObject> Backlog<K> {
             None => self.head = place,
         }
         self.tail = place;
-        let Self { hasher, keys, slots, .. } = self;
-        keys.insert_unique(hash, place, |place| {
-            slots[*place]
-                .waiting
-                .as_ref()
-                .and_then(Waiting::object)
-                .map_or(0, |object| Self::hash(hasher, object))
-        });
+        let Self { keys, slots, .. } = self;
+        keys.insert_unique(hash, place, |place| slots[*place].hash);
     }
 
-    fn take_out(&mut self, hash: u64, place: usize) -> Option<Waiting<K>> {
+    fn take_out(&mut self, place: usize) -> Option<Waiting<K>> {
         let slot = self.slots.get_mut(place)?;
-        let (before, after) = (slot.before, slot.after);
+        let (hash, before, after) = (slot.hash, slot.before, slot.after);
         let waiting = slot.waiting.take()?;
         match self.slots.get_mut(before) {
             Some(before) => before.after = after,

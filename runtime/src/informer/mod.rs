@@ -442,7 +442,12 @@ impl<K: CacheObject> Core<K> {
         self.metrics.events.increment(outcome.notices.len() as u64);
         let complete = self.progress.is_complete();
         self.metrics.synced.set(f64::from(u8::from(complete)));
+        let Some(last) = self.listeners.pop() else { return };
         self.listeners.retain(|listener| listener.subscriber.push(outcome.notices.iter().cloned(), complete));
+        // Most informers have one listener, which takes what the others were given copies of.
+        if last.subscriber.push(outcome.notices, complete) {
+            self.listeners.push(last);
+        }
     }
 
     fn next_resync(&self) -> Option<Instant> {

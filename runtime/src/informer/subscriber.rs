@@ -65,6 +65,8 @@ impl<K: CacheObject> Subscriber<K> {
         if inner.phase == Phase::Closed {
             return false;
         }
+        let notices = notices.into_iter();
+        inner.backlog.reserve(notices.size_hint().0);
         for notice in notices {
             inner.backlog.push(notice);
         }

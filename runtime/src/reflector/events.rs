@@ -8,7 +8,7 @@ use super::decoder::{Decoder, Lines, are_few, joined};
 use crate::{Result, Watched, wire::Watch};
 
 /// So many batches of lines are decoded at the same time.
-const AHEAD: usize = 3;
+const AHEAD: usize = 2;
 
 /// The events of an open watch.
 ///
