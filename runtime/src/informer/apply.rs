@@ -17,7 +17,7 @@ use std::{
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use super::notice::Notice;
+use super::notice::{Notice, Step};
 use crate::{
     CacheObject, Cause, Delta, FinalState, InvalidObject, ObjectKey, Scope,
     resource_version::{compare, has_reached, is_older},
@@ -235,7 +235,7 @@ fn put<K: CacheObject>(new: Arc<K>, origin: Origin, batch: &mut Batch<'_, K>, ou
         }
     }
     batch.put(place, &new);
-    outcome.notices.push(Notice::Put { old, new, cause, initial });
+    outcome.notices.push(Notice::new(Step::Put { old, new, cause, initial }));
 }
 
 /// Takes away what the watch reported as deleted.
@@ -251,7 +251,7 @@ fn remove<K: CacheObject>(last: Arc<K>, batch: &mut Batch<'_, K>, outcome: &mut 
         Relation::OtherObject => outcome.stale += 1,
         Relation::Same | Relation::Changed => {
             batch.remove(place);
-            outcome.notices.push(Notice::Gone { old, last, final_state: FinalState::Observed });
+            outcome.notices.push(Notice::new(Step::Gone { old, last, final_state: FinalState::Observed }));
         }
     }
 }
@@ -261,7 +261,7 @@ fn vanish<K: CacheObject>(place: u32, batch: &mut Batch<'_, K>, outcome: &mut Ou
     let old = batch.state().at(place).clone();
     batch.remove(place);
     let final_state = FinalState::Unknown;
-    outcome.notices.push(Notice::Gone { last: old.clone(), old, final_state });
+    outcome.notices.push(Notice::new(Step::Gone { last: old.clone(), old, final_state }));
 }
 
 /// Takes away the cached object if what does not decode under its key is another object.

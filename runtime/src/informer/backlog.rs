@@ -16,11 +16,11 @@
 //! handler was given last, because the store's steps have no gap: what it held before a step is what
 //! it was told to hold by the step before.
 
-use std::{hash::BuildHasher, sync::Arc};
+use std::sync::Arc;
 
-use hashbrown::{DefaultHashBuilder, HashTable};
+use hashbrown::HashTable;
 
-use super::notice::Notice;
+use super::notice::{Notice, Step};
 use crate::{CacheObject, Cause, Event, FinalState, store::namespace_of};
 
 /// An empty backlog whose tables have room for more than this gives the room back.
@@ -31,7 +31,6 @@ const NONE: usize = usize::MAX;
 
 /// What one handler has still to hear.
 pub(crate) struct Backlog<K> {
-    hasher: DefaultHashBuilder,
     /// The slots that wait, found by the key that their objects hold.
     keys: HashTable<usize>,
     /// The slots form a list in the order of service; a slot that is not in it is free.
@@ -75,7 +74,6 @@ pub(crate) struct Due<K> {
 impl<K> Default for Backlog<K> {
     fn default() -> Self {
         Self {
-            hasher: DefaultHashBuilder::default(),
             keys: HashTable::new(),
             slots: Vec::new(),
             free: Vec::new(),
@@ -99,18 +97,13 @@ impl<K: CacheObject> Backlog<K> {
 
     /// Takes a step of the store in.
     pub(crate) fn push(&mut self, notice: Notice<K>) {
-        let object = match &notice {
-            Notice::Put { new, .. } => new,
-            Notice::Gone { old, .. } => old,
-            Notice::Resync(object) => object,
-        };
-        let hash = self.hasher.hash_one((namespace_of(object.as_ref()), object.name()));
-        let Some(place) = self.find(hash, object) else {
-            return self.append(hash, Waiting::begin(notice));
+        let Notice { hash, step } = notice;
+        let Some(place) = self.find(hash, step.object()) else {
+            return self.append(hash, Waiting::begin(step));
         };
         let Some(waiting) = &mut self.slots[place].waiting else { return };
         self.initial -= usize::from(waiting.is_initial());
-        let something = waiting.merge(notice);
+        let something = waiting.merge(step);
         self.initial += usize::from(waiting.is_initial());
         if !something {
             self.take_out(place);
@@ -144,11 +137,12 @@ impl<K: CacheObject> Backlog<K> {
     }
 
     fn find(&self, hash: u64, object: &K) -> Option<usize> {
-        let wanted = (namespace_of(object), object.name());
+        let wanted = || (namespace_of(object), object.name());
         self.keys
             .find(hash, |place| {
-                let other = self.slots[*place].waiting.as_ref().and_then(Waiting::object);
-                other.is_some_and(|other| (namespace_of(other), other.name()) == wanted)
+                let slot = &self.slots[*place];
+                let other = slot.waiting.as_ref().filter(|_| slot.hash == hash).and_then(Waiting::object);
+                other.is_some_and(|other| (namespace_of(other), other.name()) == wanted())
             })
             .copied()
     }
@@ -196,16 +190,16 @@ impl<K: CacheObject> Backlog<K> {
 }
 
 impl<K: CacheObject> Waiting<K> {
-    fn begin(notice: Notice<K>) -> Self {
-        match notice {
-            Notice::Put { old, new, cause, initial } => {
+    fn begin(step: Step<K>) -> Self {
+        match step {
+            Step::Put { old, new, cause, initial } => {
                 let state = Some(NewState { object: new, cause, initial });
                 Self { given: old, deleted: None, state }
             }
-            Notice::Gone { old, last, final_state } => {
+            Step::Gone { old, last, final_state } => {
                 Self { given: Some(old), deleted: Some((last, final_state)), state: None }
             }
-            Notice::Resync(object) => {
+            Step::Resync(object) => {
                 let state = NewState { object: object.clone(), cause: Cause::Resync, initial: false };
                 Self { given: Some(object), deleted: None, state: Some(state) }
             }
@@ -227,9 +221,9 @@ impl<K: CacheObject> Waiting<K> {
     }
 
     /// Takes a further step of the object in, and says whether anything is left to be told.
-    fn merge(&mut self, notice: Notice<K>) -> bool {
-        match notice {
-            Notice::Put { new, cause, initial, .. } => {
+    fn merge(&mut self, step: Step<K>) -> bool {
+        match step {
+            Step::Put { new, cause, initial, .. } => {
                 if self.deleted.is_some() && self.given.as_ref().is_some_and(|given| given.uid() == new.uid())
                 {
                     self.deleted = None;
@@ -238,14 +232,14 @@ impl<K: CacheObject> Waiting<K> {
                 self.state = Some(NewState { object: new, cause, initial });
                 true
             }
-            Notice::Gone { last, final_state, .. } => {
+            Step::Gone { last, final_state, .. } => {
                 self.state = None;
                 if self.given.is_some() && self.deleted.is_none() {
                     self.deleted = Some((last, final_state));
                 }
                 self.deleted.is_some()
             }
-            Notice::Resync(_) => true,
+            Step::Resync(_) => true,
         }
     }
 

@@ -34,7 +34,7 @@ use tokio::{
 use self::{
     apply::{Outcome, Progress},
     metrics::InformerMetrics,
-    notice::Notice,
+    notice::{Notice, Step},
     signal::SyncSender,
     subscriber::Subscriber,
 };
@@ -235,11 +235,9 @@ impl<K: CacheObject> SharedInformer<K> {
     fn subscribe(&self, core: &mut Core<K>, resync: Option<Duration>) -> Arc<Subscriber<K>> {
         let subscriber = Subscriber::new();
         self.inner.store.read(|state| {
-            let replay = state.iter().map(|object| Notice::Put {
-                old: None,
-                new: object.clone(),
-                cause: Cause::Relist,
-                initial: true,
+            let replay = state.iter().map(|object| {
+                let (old, new) = (None, object.clone());
+                Notice::new(Step::Put { old, new, cause: Cause::Relist, initial: true })
             });
             subscriber.push(replay, core.progress.is_complete());
         });
@@ -429,7 +427,7 @@ impl<K: CacheObject> Core<K> {
             self.progress.apply(delta, &mut batch, &mut outcome);
         }
         if outcome.resync {
-            outcome.notices.extend(batch.state().iter().cloned().map(Notice::Resync));
+            outcome.notices.extend(resync_of(batch.state()));
         }
         let index_panics = std::mem::take(&mut batch.index_panics);
         batch.publish();
@@ -461,10 +459,15 @@ impl<K: CacheObject> Core<K> {
                 && resync.due.is_some_and(|due| due <= now)
             {
                 resync.due = Some(now + resync.period);
-                listener.subscriber.push(state.iter().cloned().map(Notice::Resync), false);
+                listener.subscriber.push(resync_of(state), false);
             }
         }
     }
+}
+
+/// A resync of every object.
+fn resync_of<K: CacheObject>(state: &State<K>) -> impl Iterator<Item = Notice<K>> {
+    state.iter().map(|object| Notice::new(Step::Resync(object.clone())))
 }
 
 async fn sleep_until(due: Option<Instant>) {

@@ -1,11 +1,32 @@
 //! What the cache tells its handlers' backlogs.
 
-use std::sync::Arc;
+use std::{
+    hash::BuildHasher,
+    sync::{Arc, LazyLock},
+};
 
-use crate::{Cause, FinalState};
+use hashbrown::DefaultHashBuilder;
+
+use crate::{CacheObject, Cause, FinalState, store::namespace_of};
 
 /// One step of one object in the store. Each backlog makes of it what its handler has still to hear.
-pub(crate) enum Notice<K> {
+pub(crate) struct Notice<K> {
+    /// Of the object's key. It is computed once, where the object has just been looked at: to read a
+    /// name from an object that has left the processor's cache costs more than all the rest.
+    pub(super) hash: u64,
+    pub(super) step: Step<K>,
+}
+
+impl<K: CacheObject> Notice<K> {
+    pub(super) fn new(step: Step<K>) -> Self {
+        static HASHER: LazyLock<DefaultHashBuilder> = LazyLock::new(DefaultHashBuilder::default);
+        let object = step.object();
+        Self { hash: HASHER.hash_one((namespace_of(object), object.name())), step }
+    }
+}
+
+/// What happened to the object.
+pub(crate) enum Step<K> {
     /// The object came, or changed.
     Put {
         /// What the store held before.
@@ -30,8 +51,25 @@ pub(crate) enum Notice<K> {
     Resync(Arc<K>),
 }
 
+impl<K> Step<K> {
+    /// The object, in one of its states.
+    pub(super) fn object(&self) -> &K {
+        match self {
+            Self::Put { new, .. } => new,
+            Self::Gone { old, .. } => old,
+            Self::Resync(object) => object,
+        }
+    }
+}
+
 // A derived impl would ask for `K: Clone`.
 impl<K> Clone for Notice<K> {
+    fn clone(&self) -> Self {
+        Self { hash: self.hash, step: self.step.clone() }
+    }
+}
+
+impl<K> Clone for Step<K> {
     fn clone(&self) -> Self {
         match self {
             Self::Put { old, new, cause, initial } => {

@@ -6,7 +6,8 @@ use kube::core::{Status, response::reason};
 use tokio::time::Instant;
 
 use super::{
-    DeltaSink, Events, Next, ReflectorState, Run, Stop, decoder::Lines, initial::Initial, is_version_too_large,
+    DeltaSink, Events, Next, ReflectorState, Run, Stop, decoder::Lines, initial::Initial,
+    is_version_too_large,
 };
 use crate::{
     Delta, Error, InvalidObject, ObjectKey, Watched,

@@ -46,10 +46,7 @@ pub use sink::{DeltaSink, SinkClosed};
 pub(crate) use state::is_version_too_large;
 pub use state::{Problem, ReflectorState};
 
-use crate::{
-    Error, Scope, Watched,
-    wire::Collection,
-};
+use crate::{Error, Scope, Watched, wire::Collection};
 
 /// After this time a list is no longer part of the same trouble, and the next one need not wait.
 const LIST_QUIET: Duration = Duration::from_secs(30);

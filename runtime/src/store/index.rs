@@ -114,9 +114,9 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> Index<K, V> {
     }
 }
 
-/// What each index makes of one change, in the order of the indexes, computed before anything is
-/// changed. `None` where a change means nothing to an index, as most do.
-pub(crate) type Prepared = Vec<Option<Moves>>;
+/// What the indexes make of one change, each by its number, computed before anything is changed. Most
+/// changes mean nothing to any.
+pub(crate) type Prepared = Vec<(usize, Moves)>;
 
 /// What one index makes of one change.
 pub(crate) struct Moves(Box<dyn Any + Send + Sync>);
@@ -133,7 +133,7 @@ pub(crate) trait IndexTable<K>: Send + Sync {
     fn prepare(&self, old: Option<&K>, new: Option<&K>) -> (Option<Moves>, Option<IndexPanic>);
 
     /// Makes a change of the object in this place that this index prepared, in any generation.
-    fn apply(&mut self, moves: &Option<Moves>, place: u32);
+    fn apply(&mut self, moves: &Moves, place: u32);
 
     /// Follows objects that were moved to other places.
     fn renumber(&mut self, new_place: &dyn Fn(u32) -> u32);
@@ -246,10 +246,8 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> IndexTable<K>
         (moves, panic)
     }
 
-    fn apply(&mut self, moves: &Option<Moves>, place: u32) {
-        let Some(values) = moves.as_ref().and_then(|moves| moves.0.downcast_ref::<Values<V>>()) else {
-            return;
-        };
+    fn apply(&mut self, moves: &Moves, place: u32) {
+        let Some(values) = moves.0.downcast_ref::<Values<V>>() else { return };
         match &values.old {
             Some(before) => before.iter().for_each(|value| self.remove(value, place)),
             None => self.purge(place),

@@ -249,8 +249,8 @@ impl<K: CacheObject> State<K> {
             }
             Change::Compact => return self.compact(),
         };
-        for (index, prepared) in self.indexes.iter_mut().zip(prepared.iter()) {
-            index.apply(prepared, place);
+        for (index, moves) in prepared {
+            self.indexes[*index].apply(moves, place);
         }
     }
 

@@ -128,7 +128,9 @@ impl<K: CacheObject> Writer<K> {
                 let key = ObjectKey::of(object.as_ref());
                 return Err(IndexError::Panicked { name: name.to_string(), key, message });
             }
-            index.apply(&moves, place);
+            if let Some(moves) = moves {
+                index.apply(&moves, place);
+            }
         }
         let place = batch.state.indexes.len();
         batch.state.indexes.push(Box::new(index));
@@ -175,13 +177,13 @@ impl<K: CacheObject> Batch<'_, K> {
     /// Asks every index what a change means to it.
     fn prepare(&mut self, place: Option<u32>, new: Option<&Arc<K>>) -> Prepared {
         let old = place.map(|place| self.state.at(place).as_ref());
-        let mut prepared = Vec::with_capacity(self.state.indexes.len());
-        for index in &self.state.indexes {
+        let mut prepared = Vec::new();
+        for (place, index) in self.state.indexes.iter().enumerate() {
             let (moves, panic) = index.prepare(old, new.map(Arc::as_ref));
             if let (Some(message), Some(new)) = (panic, new) {
                 self.index_panics.push((index.name().clone(), ObjectKey::of(new.as_ref()), message));
             }
-            prepared.push(moves);
+            prepared.extend(moves.map(|moves| (place, moves)));
         }
         prepared
     }

@@ -125,6 +125,8 @@ struct Locked<T> {
     state: State<T>,
     /// How many callers of `next` sleep.
     sleepers: usize,
+    /// How many of them were woken and have not noticed it yet.
+    woken: usize,
     /// The task that ends delays. It belongs to one runtime, which can end before the queue.
     alarm: Option<JoinHandle<()>>,
 }
@@ -159,7 +161,7 @@ impl<T: Key> Builder<T> {
                 hasher: DefaultHashBuilder::default(),
                 limiter: self.limiter,
                 measure,
-                locked: Mutex::new(Locked { state: State::new(), sleepers: 0, alarm: None }),
+                locked: Mutex::new(Locked { state: State::new(), sleepers: 0, woken: 0, alarm: None }),
                 ready: Notify::new(),
                 alarm_changed: Arc::default(),
                 closing: Notify::new(),
@@ -206,7 +208,7 @@ impl<T: Key> WorkQueue<T> {
         let (hash, now) = (inner.hasher.hash_one(&key), inner.now());
         let mut locked = inner.locked.lock();
         let added = locked.state.add(hash, key, priority, now);
-        let wake = added == Added::Queued && locked.sleepers > 0;
+        let wake = added == Added::Queued && locked.wake(1) > 0;
         drop(locked);
         if wake {
             inner.ready.notify_one();
@@ -274,7 +276,7 @@ impl<T: Key> WorkQueue<T> {
                 }
                 let taken = locked.state.take(now);
                 if taken.is_some() || locked.state.life() != Life::Open {
-                    let others = promoted.ready.min(locked.sleepers);
+                    let others = locked.wake(promoted.ready);
                     drop(locked);
                     inner.announce(promoted, others);
                     let taken = taken?;
@@ -334,6 +336,16 @@ impl<T: Key> WorkQueue<T> {
     }
 }
 
+impl<T> Locked<T> {
+    /// How many sleepers are to be woken for so many keys: none that was woken already and will look
+    /// for a key anyway.
+    fn wake(&mut self, keys: usize) -> usize {
+        let woken = keys.min(self.sleepers.saturating_sub(self.woken));
+        self.woken += woken;
+        woken
+    }
+}
+
 impl<T: Key> Inner<T> {
     /// The time, where it is measured.
     fn now(&self) -> Option<Instant> {
@@ -354,7 +366,7 @@ impl<T: Key> Inner<T> {
         let retry = retry.map(|(priority, delay)| (priority, later(Instant::now(), delay)));
         let mut locked = self.locked.lock();
         let Finished { worked, requeued, new_alarm } = locked.state.finish(slot, retry, now);
-        let wake = requeued && locked.sleepers > 0;
+        let wake = requeued && locked.wake(1) > 0;
         let drained = locked.state.life() != Life::Open && locked.state.running() == 0;
         drop(locked);
         if wake {
@@ -424,7 +436,7 @@ impl<T: Key> Inner<T> {
             return None;
         }
         let promoted = locked.state.promote(now);
-        let sleepers = promoted.ready.min(locked.sleepers);
+        let sleepers = locked.wake(promoted.ready);
         let (sum, longest) = locked.state.work_in_progress(now);
         // A draining queue keeps its delayed keys for the report.
         let alarm = locked.state.alarm().filter(|_| locked.state.life() == Life::Open);
@@ -450,7 +462,9 @@ struct Sleeper<'a, T: Key>(&'a Inner<T>);
 
 impl<T: Key> Drop for Sleeper<'_, T> {
     fn drop(&mut self) {
-        self.0.locked.lock().sleepers -= 1;
+        let mut locked = self.0.locked.lock();
+        locked.sleepers -= 1;
+        locked.woken = locked.woken.saturating_sub(1);
     }
 }
 

@@ -3,7 +3,12 @@
 //! A limiter is asked once for each failure and is told when a key may start afresh. It never
 //! sleeps: it only says how long to wait, and the queue's delays do the rest.
 
-use std::{fmt, hash::Hash, num::NonZeroU32};
+use std::{
+    fmt,
+    hash::Hash,
+    num::NonZeroU32,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use hashbrown::HashMap;
 use parking_lot::Mutex;
@@ -28,12 +33,14 @@ pub struct ExponentialBackoff<T> {
     base: Duration,
     max: Duration,
     failures: Mutex<HashMap<T, u32>>,
+    /// How many keys have failed. Most never do, and to forget one of those takes no lock.
+    failed: AtomicUsize,
 }
 
 impl<T> ExponentialBackoff<T> {
     /// Waits `base` after a key's first failure and never longer than `max`.
     pub fn new(base: Duration, max: Duration) -> Self {
-        Self { base, max, failures: Mutex::new(HashMap::new()) }
+        Self { base, max, failures: Mutex::new(HashMap::new()), failed: AtomicUsize::new(0) }
     }
 
     /// The wait after `earlier` failures and one more.
@@ -67,14 +74,15 @@ impl<T: Clone + Eq + Hash + Send + 'static> RateLimiter<T> for ExponentialBackof
         let mut failures = self.failures.lock();
         let earlier = failures.get(key).copied().unwrap_or(0);
         failures.insert(key.clone(), earlier.saturating_add(1));
+        self.failed.store(failures.len(), Ordering::Release);
         self.wait(earlier)
     }
 
     fn forget(&self, key: &T) {
-        let mut failures = self.failures.lock();
-        // Most keys never fail: an empty map needs no hash of the key.
-        if !failures.is_empty() {
+        if self.failed.load(Ordering::Acquire) > 0 {
+            let mut failures = self.failures.lock();
             failures.remove(key);
+            self.failed.store(failures.len(), Ordering::Release);
         }
     }
 

@@ -39,9 +39,11 @@ func newQueue() workqueue.TypedRateLimitingInterface[string] {
 	return workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
 }
 
-func work(queue workqueue.TypedInterface[string], keys int) {
+// work ends each key as a controller does whose reconciliation succeeded.
+func work(queue workqueue.TypedRateLimitingInterface[string], keys int) {
 	for range keys {
 		key, _ := queue.Get()
+		queue.Forget(key)
 		queue.Done(key)
 	}
 }

@@ -1,12 +1,16 @@
 //! Keys through the work queue.
 
-use std::time::{Duration, Instant};
+use std::{
+    hash::Hash,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use genclient_bench::{
     Result,
     measure::{Run, cpu},
 };
-use genclient_runtime::WorkQueue;
+use genclient_runtime::{ObjectKey, WorkQueue};
 
 use crate::PEER;
 
@@ -30,7 +34,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let mut run = Run::new(PEER, "queue");
     runtime.block_on(async {
-        run.set("100 add/get/done µs", alone(args.keys).await);
+        run.set("100 add/get/done µs", alone(args.keys, key).await);
+        run.set("100 add/get/done µs, keys that own their text", alone(args.keys, object_key).await);
         run.set("contended add/get/done ns", contended(args.keys, args.tasks).await?);
         let (late, cpu) = delayed(args.keys / 10).await?;
         run.set("delays: last key late ms", late);
@@ -39,11 +44,17 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     })
 }
 
-fn key(number: usize) -> String {
-    format!("namespace-{:03}/object-{number:07}", number % 100)
+/// A key that is shared, as strings are in Go.
+fn key(number: usize) -> Arc<str> {
+    format!("namespace-{:03}/object-{number:07}", number % 100).into()
 }
 
-async fn alone(keys: usize) -> f64 {
+/// A key that owns its name and namespace.
+fn object_key(number: usize) -> ObjectKey {
+    ObjectKey::namespaced(format!("namespace-{:03}", number % 100), format!("object-{number:07}"))
+}
+
+async fn alone<T: Clone + Eq + Hash + Send + Sync + 'static>(keys: usize, key: fn(usize) -> T) -> f64 {
     let queue = WorkQueue::new("alone");
     let names: Vec<_> = (0..AT_ONCE).map(key).collect();
     let rounds = keys / AT_ONCE;
