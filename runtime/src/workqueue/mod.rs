@@ -66,6 +66,7 @@ mod tests;
 use std::{
     fmt,
     hash::{BuildHasher, Hash},
+    ops::ControlFlow,
     pin::pin,
     sync::{Arc, Weak},
 };
@@ -261,37 +262,52 @@ impl<T: Key> WorkQueue<T> {
     pub async fn next(&self) -> Option<Item<T>> {
         // A worker whose work never waits must still let other tasks run.
         tokio::task::coop::consume_budget().await;
-        let inner = &*self.inner;
         loop {
-            let mut woken = pin!(inner.ready.notified());
-            let sleeper = {
-                let mut locked = inner.locked.lock();
-                if locked.alarm.as_ref().is_none_or(JoinHandle::is_finished) {
-                    locked.alarm = inner.set_alarm(Arc::downgrade(&self.inner));
-                }
-                let mut now = inner.now();
-                let mut promoted = Promoted::default();
-                if locked.state.has_delays() {
-                    promoted = locked.state.promote(*now.get_or_insert_with(Instant::now));
-                }
-                let taken = locked.state.take(now);
-                if taken.is_some() || locked.state.life() != Life::Open {
-                    let others = locked.wake(promoted.ready);
-                    drop(locked);
-                    inner.announce(promoted, others);
-                    let taken = taken?;
-                    if let Some(measure) = &inner.measure {
-                        measure.taken(taken.waited);
-                    }
-                    return Some(Item::new(self.clone(), taken));
-                }
+            if let ControlFlow::Break(next) = self.take(|_| ()) {
+                return next;
+            }
+            let mut woken = pin!(self.inner.ready.notified());
+            let asleep = self.take(|locked| {
                 woken.as_mut().enable();
                 locked.sleepers += 1;
-                Sleeper(inner)
-            };
-            woken.await;
-            drop(sleeper);
+                Sleeper(&self.inner)
+            });
+            match asleep {
+                ControlFlow::Break(next) => return next,
+                ControlFlow::Continue(sleeper) => {
+                    woken.await;
+                    drop(sleeper);
+                }
+            }
         }
+    }
+
+    /// Takes a key, or learns that there will be none; where there is none now, goes on with
+    /// `otherwise` before another key can come.
+    fn take<R>(&self, otherwise: impl FnOnce(&mut Locked<T>) -> R) -> ControlFlow<Option<Item<T>>, R> {
+        let inner = &*self.inner;
+        let mut locked = inner.locked.lock();
+        if locked.alarm.as_ref().is_none_or(JoinHandle::is_finished) {
+            locked.alarm = inner.set_alarm(Arc::downgrade(&self.inner));
+        }
+        let mut now = inner.now();
+        let mut promoted = Promoted::default();
+        if locked.state.has_delays() {
+            promoted = locked.state.promote(*now.get_or_insert_with(Instant::now));
+        }
+        let taken = locked.state.take(now);
+        if taken.is_none() && locked.state.life() == Life::Open {
+            return ControlFlow::Continue(otherwise(&mut locked));
+        }
+        let others = locked.wake(promoted.ready);
+        drop(locked);
+        inner.announce(promoted, others);
+        ControlFlow::Break(taken.map(|taken| {
+            if let Some(measure) = &inner.measure {
+                measure.taken(taken.waited);
+            }
+            Item::new(self.clone(), taken)
+        }))
     }
 
     /// Ends the queue, and waits until the keys that are worked on are finished or `deadline` has passed.
