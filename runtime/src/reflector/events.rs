@@ -43,14 +43,18 @@ impl<K: Watched> Events<K> {
             }
         }
         loop {
-            let is_free = decoding.len() < AHEAD && !watch.has_ended();
+            if decoding.len() < AHEAD
+                && let Some(lines) = watch.take_batch()
+            {
+                decoding.push_back(decoder.lines_aside(lines));
+            }
             tokio::select! {
                 biased;
                 lines = joined(decoding.front_mut()?) => {
                     decoding.pop_front();
                     return Some(Ok(lines));
                 }
-                lines = watch.next_batch(), if is_free => decoding.push_back(decoder.lines_aside(lines)),
+                () = watch.fill(), if !watch.is_full() => {}
             }
         }
     }

@@ -241,15 +241,19 @@ impl Watch {
         }
     }
 
-    /// The next lines: as many as one batch can hold, or fewer, or none, where the watch has ended.
-    pub(crate) async fn next_batch(&mut self) -> Vec<Bytes> {
+    /// Gathers lines until a whole batch is there, or the watch has ended.
+    pub(crate) async fn fill(&mut self) {
         self.gather(true).await;
-        self.take()
     }
 
-    /// Whether nothing more comes than what was gathered, if not an error.
-    pub(crate) fn has_ended(&self) -> bool {
-        self.end.is_some()
+    /// Whether [`fill`](Self::fill) has nothing to do.
+    pub(crate) fn is_full(&self) -> bool {
+        self.end.is_some() || !self.gathered.is_empty() && self.gathered_bytes >= BATCH_BYTES
+    }
+
+    /// A whole batch of lines, or the last ones, if they have been gathered.
+    pub(crate) fn take_batch(&mut self) -> Option<Vec<Bytes>> {
+        (self.is_full() && !self.gathered.is_empty()).then(|| self.take())
     }
 
     fn take(&mut self) -> Vec<Bytes> {
@@ -265,7 +269,7 @@ impl Watch {
             loop {
                 let before = self.gathered_bytes;
                 poll_fn(|context| self.poll_gather(fills, context)).await;
-                if fills || self.is_enough() || self.gathered_bytes == before {
+                if fills || self.is_full() || self.gathered_bytes == before {
                     return;
                 }
                 // The connection hands over one piece after the other, and reads on only when it gets
@@ -281,12 +285,8 @@ impl Watch {
         }
     }
 
-    fn is_enough(&self) -> bool {
-        self.end.is_some() || !self.gathered.is_empty() && self.gathered_bytes >= BATCH_BYTES
-    }
-
     fn poll_gather(&mut self, fills: bool, context: &mut Context<'_>) -> Poll<()> {
-        while !self.is_enough() {
+        while !self.is_full() {
             match Pin::new(&mut self.body).poll_frame(context) {
                 Poll::Pending if fills || self.gathered.is_empty() => return Poll::Pending,
                 Poll::Pending => break,
