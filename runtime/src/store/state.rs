@@ -325,7 +325,7 @@ impl<K: CacheObject> State<K> {
 
     fn hash(&self, namespace: u32, name: &str) -> u32 {
         // The half of the hash that is kept is as good as the other.
-        self.hasher.hash_one((namespace, name)) as u32
+        (self.hasher.hash_one((namespace, name)) >> 32) as u32
     }
 }
 

@@ -42,7 +42,7 @@ fn table(summary: &Summary, ceilings: &str) -> Result<String> {
     text.push_str(
         "Written by `hack/bench/run.sh`. A figure is the median of several runs, the peers in turn, with \
          the least and the most in brackets. A ratio is genclient's figure over the peer's. Both Rust sides \
-         use the system's allocator.\n\n## Goals\n\n",
+         use jemalloc.\n\n## Goals\n\n",
     );
     text.push_str("| work | against | goal | ratio | reached |\n| --- | --- | --- | --- | --- |\n");
     for goal in goals::all(summary) {
