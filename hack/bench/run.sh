@@ -6,7 +6,8 @@
 #   --quick      small numbers, two runs: whether everything works, in about two minutes
 #   --full       also a million objects, deployments and pods, and more runs
 #   --runs N     so many runs of each (2, 5 or 7 without it)
-#   --only NAME  only one part: sync, lister, queue or generate (may be given several times)
+#   --only NAME  only one part: sync, lister, queue or generate (may be given several times); the
+#                last runs of the other parts stay in the table
 #
 # It builds what it needs, runs the peers in turn, prints a table of medians, and writes
 # hack/bench/results.md and hack/bench/results.svg. Needs Rust, Go 1.26 or newer, and a machine
@@ -34,7 +35,7 @@ while [ $# -gt 0 ]; do
       esac
       shift
       ;;
-    -h | --help) sed -n '2,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) echo "run.sh: unknown argument '$1'; see --help" >&2; exit 2 ;;
   esac
   shift
@@ -44,9 +45,9 @@ for tool in cargo go; do
 done
 
 case "$size" in
-  quick) runs=2 counts="2000 10000" large="" updates=20000 shapes="" milliseconds=50 keys=100000 kinds="1 20" ;;
-  normal) runs=5 counts="10000 100000" large="" updates=200000 shapes="" milliseconds=300 keys=1000000 kinds="1 1000" ;;
-  full) runs=7 counts="10000 100000" large="1000000" updates=200000 shapes="deployment pod" milliseconds=500 keys=1000000 kinds="1 1000" ;;
+  quick) runs=2 pause=0 counts="2000 10000" large="" updates=20000 shapes="" milliseconds=50 keys=100000 kinds="1 20" ;;
+  normal) runs=5 pause=3 counts="10000 100000" large="" updates=200000 shapes="" milliseconds=300 keys=1000000 kinds="1 1000" ;;
+  full) runs=7 pause=3 counts="10000 100000" large="1000000" updates=200000 shapes="deployment pod" milliseconds=500 keys=1000000 kinds="1 1000" ;;
 esac
 runs="${wanted_runs:-$runs}"
 
@@ -63,8 +64,21 @@ say "building the Go side"
 (cd "$here/go" && go build -o "$bin/" ./bench-clientgo \
   k8s.io/code-generator/cmd/{client-gen,deepcopy-gen,informer-gen,lister-gen})
 
+# The last runs of what is not measured now stay.
 results="$out/runs.jsonl"
-: >"$results"
+touch "$results"
+kept() {
+  case "$1" in
+    *'"work":"lister '*) ! wanted lister ;;
+    *'"work":"queue"'*) ! wanted queue ;;
+    *'"work":"generate '*) ! wanted generate ;;
+    *) ! wanted sync ;;
+  esac
+}
+earlier="$(cat "$results")"
+while IFS= read -r line; do
+  if [ -n "$line" ] && kept "$line"; then printf '%s\n' "$line"; fi
+done <<<"$earlier" >"$results"
 server_pid=""
 stop_server() {
   [ -z "$server_pid" ] || { kill "$server_pid" && wait "$server_pid"; } 2>/dev/null || true
@@ -87,8 +101,12 @@ start_server() {
   printf '%s\n' "$2 $1: $ceiling" >>"$out/ceilings"
 }
 
-# measure COMMAND…: one run, whose line of measures is kept.
-measure() { "$@" >>"$results"; }
+# measure COMMAND…: one run, whose line of measures is kept. The pause before it lets a processor that
+# slows down after long work recover, so that no run pays for the one before it.
+measure() {
+  sleep "$pause"
+  "$@" >>"$results"
+}
 
 # sync_round SHAPE OBJECTS UPDATES: every peer once, in turn.
 sync_round() {
@@ -103,8 +121,8 @@ sync_round() {
   measure "$bin/bench-clientgo" sync "${common[@]}" --paged
 }
 
-: >"$out/ceilings"
 if wanted sync; then
+  : >"$out/ceilings"
   for count in $counts; do
     start_server network "$count" "$updates"
     for run in $(seq "$runs"); do

@@ -221,6 +221,18 @@ mod tests {
     }
 
     #[test]
+    fn the_next_token_can_be_told_before_the_items() {
+        let token = |body: &str| peek_token(body.as_bytes());
+        let meta = r#""metadata":{"resourceVersion":"9","continue":"more","remainingItemCount":5}"#;
+        assert_eq!(token(&format!(r#"{{"kind":"List",{meta},"items":[{{"cut":"#)).as_deref(), Some("more"));
+        assert_eq!(token(&format!(r#"{{"items":[],{meta}}}"#)), None, "not before them");
+        assert_eq!(token(r#"{"metadata":{"resourceVersion":"9","continue":""},"items":[]}"#), None);
+        for body in ["", "[]", "{}", r#"{"metadata":7}"#, "garbage"] {
+            assert_eq!(token(body), None, "{body}");
+        }
+    }
+
+    #[test]
     fn an_item_that_does_not_decode_costs_only_itself() {
         let body = json!({"metadata": {"resourceVersion": "9"}, "items": [
             {"metadata": {"name": "a"}},

@@ -16,7 +16,10 @@
 //!   state is logged once, in words, and can be seen in [`Reflector::state`].
 //! - **An object that does not decode**, or on which the transform panics, is told as such and costs
 //!   nothing but itself.
-//! - **Back-pressure.** While the sink does not take a batch, nothing more is read from the server.
+//! - **Much at once holds nobody up.** Lists and busy watches are decoded on the runtime's threads for
+//!   blocking work, a few batches at a time, while the connection is read on; a few events are decoded
+//!   where they are.
+//! - **Back-pressure.** While the sink does not take a batch, no more than these few are read ahead.
 //!
 //! The reflector works as long as [`Reflector::run`] is polled; dropping that future ends it.
 

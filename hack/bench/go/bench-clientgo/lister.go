@@ -52,6 +52,15 @@ func network(number, count int, version int64) *Network {
 	}
 }
 
+// lookAt reads something of every object that was found.
+func lookAt(found []*Network) int {
+	sum := 0
+	for _, object := range found {
+		sum += len(object.ResourceVersion)
+	}
+	return sum
+}
+
 // listerWork reads a filled store, alone and while a writer changes it at full speed.
 func listerWork(args []string) error {
 	flags := flag.NewFlagSet("lister", flag.ExitOnError)
@@ -100,22 +109,27 @@ func listerWork(args []string) error {
 	}{
 		{"get", 64, func(turn int) int {
 			number := turn * 7919 % count
-			if _, err := listers.NewNamespaced(lister, namespaces[number]).Get(names[number]); err != nil {
+			found, err := listers.NewNamespaced(lister, namespaces[number]).Get(names[number])
+			if err != nil {
 				return 0
 			}
-			return 1
+			return len(found.ResourceVersion)
 		}},
 		{"index", 4, func(turn int) int {
 			found, _ := indexer.ByIndex("app", apps[turn*31%count])
-			return len(found)
+			sum := 0
+			for _, object := range found {
+				sum += len(object.(*Network).ResourceVersion)
+			}
+			return sum
 		}},
 		{"namespace", 1, func(turn int) int {
 			found, _ := listers.NewNamespaced(lister, namespaces[turn*31%count]).List(labels.Everything())
-			return len(found)
+			return lookAt(found)
 		}},
 		{"selector", 1, func(turn int) int {
 			found, _ := lister.List(selectors[turn*31%len(selectors)])
-			return len(found)
+			return lookAt(found)
 		}},
 	}
 	measure := func(atOnce int, ask func(int) int, readers int) (float64, int64) {

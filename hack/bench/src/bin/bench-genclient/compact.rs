@@ -6,7 +6,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use genclient_runtime::{CacheObject, Watched, kube::core::ApiResource};
+use genclient_runtime::{CacheObject, LabelDigest, Watched, kube::core::ApiResource};
 use samplecrd_apis::samplecrd::v1::Network;
 use serde::{
     Deserialize, Deserializer,
@@ -88,6 +88,10 @@ impl CacheObject for CompactNetwork {
 
     fn label(&self, key: &str) -> Option<&str> {
         self.metadata.labels.0.iter().find(|(other, _)| **other == *key).map(|(_, value)| &**value)
+    }
+
+    fn label_digest(&self) -> LabelDigest {
+        LabelDigest::of(self.metadata.labels.0.iter().map(|(key, value)| (&**key, &**value)))
     }
 }
 

@@ -55,23 +55,30 @@ struct Reads {
 }
 
 /// What is read: its name, after how many reads the clock is looked at (so that it is not what is
-/// measured), and a read, which gives the number of objects found.
+/// measured), and a read. Every object that is found is looked at: the read gives the length of the
+/// versions together.
 type Question = (&'static str, usize, fn(&Reads, usize) -> usize);
 
 const QUESTIONS: [Question; 4] = [
     ("get", 64, |reads, turn| {
         let (namespace, name) = &reads.names[turn.wrapping_mul(7919) % reads.names.len()];
-        usize::from(reads.lister.store().find(Some(namespace), name).is_some())
+        look_at(&reads.lister.store().find(Some(namespace), name))
     }),
-    ("index", 4, |reads, turn| reads.by_app.get(&reads.apps[turn.wrapping_mul(31) % reads.apps.len()]).len()),
+    ("index", 4, |reads, turn| {
+        look_at(&reads.by_app.get(&reads.apps[turn.wrapping_mul(31) % reads.apps.len()]))
+    }),
     ("namespace", 1, |reads, turn| {
         let (namespace, _) = &reads.names[turn.wrapping_mul(31) % reads.names.len()];
-        reads.lister.store().list_namespace(namespace, &Selector::everything()).len()
+        look_at(&reads.lister.store().list_namespace(namespace, &Selector::everything()))
     }),
     ("selector", 1, |reads, turn| {
-        reads.lister.list(&reads.selectors[turn.wrapping_mul(31) % reads.selectors.len()]).len()
+        look_at(&reads.lister.list(&reads.selectors[turn.wrapping_mul(31) % reads.selectors.len()]))
     }),
 ];
+
+fn look_at<'a>(found: impl IntoIterator<Item = &'a Arc<Network>>) -> usize {
+    found.into_iter().map(|object| object.resource_version().len()).sum()
+}
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
@@ -177,7 +184,7 @@ async fn write(
     }
 }
 
-/// Asks from several threads at once, and gives the answers per second and the objects found.
+/// Asks from several threads at once, and gives the answers per second and what was found.
 fn measure(reads: &Reads, (_, at_once, ask): Question, readers: usize, duration: Duration) -> (f64, usize) {
     let begin = Instant::now();
     let threads: Vec<_> = (0..readers)
