@@ -59,7 +59,7 @@ pub(crate) fn all(summary: &Summary) -> Vec<Goal> {
     let under_writer = under_writer.filter_map(|(read, readers)| {
         let measure = format!("{read}, {readers} readers, under writer /s");
         let ratio = summary.ratio(LISTER, &measure, "client-go")?;
-        let title = format!("{read} under a writer, {readers} readers");
+        let title = format!("{read} under a writer, {readers} reader{}", if readers == 1 { "" } else { "s" });
         Some(Goal { title, against: "client-go", at_least: true, bound: 3.0, ratio })
     });
     let growth = GROWTH.iter().filter_map(|(title, large, small)| {
