@@ -13,7 +13,7 @@ mod slim;
 use std::borrow::Cow;
 
 pub(crate) use event::{Decoded, decode_event};
-pub(crate) use list::{decode_list, peek_token};
+pub(crate) use list::{ListPage, decode_list, peek_token};
 use serde::{
     Deserialize,
     de::{DeserializeOwned, DeserializeSeed, Deserializer},

@@ -11,13 +11,12 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    hash::BuildHasher,
     sync::Arc,
 };
 
-use hashbrown::{DefaultHashBuilder, HashTable};
+use hashbrown::HashTable;
 
-use super::notice::{Notice, Step};
+use super::notice::{Notice, Step, key_hash};
 use crate::{
     CacheObject, Cause, Delta, FinalState, InvalidObject, ObjectKey, Scope,
     resource_version::{compare, has_reached, is_older},
@@ -172,6 +171,7 @@ impl Progress {
             batch.forget_version(&scope);
         }
         for gone in missing(&scope, &objects, &invalid, version, set_back, batch) {
+            // Its place is looked up only now: to take one object away can move others.
             if let Some(place) = batch.state().find(namespace_of(gone.as_ref()), gone.name()) {
                 vanish(place, batch, outcome);
             }
@@ -288,18 +288,16 @@ fn missing<K: CacheObject>(
     if cached.peek().is_none() {
         return Vec::new();
     }
-    let hasher = DefaultHashBuilder::default();
-    let hash = |object: &K| hasher.hash_one((namespace_of(object), object.name()));
     let mut listed = HashTable::with_capacity(objects.len());
     for object in objects {
-        listed.insert_unique(hash(object), object, |object| hash(object));
+        listed.insert_unique(key_hash(object.as_ref()), object, |object| key_hash(object.as_ref()));
     }
     let kept: HashSet<_> = invalid.iter().map(|object| &object.key).collect();
     cached
         .filter(|object| {
             let key = (namespace_of(object.as_ref()), object.name());
             let is_listed = listed
-                .find(hash(object), |other| (namespace_of(other.as_ref()), other.name()) == key)
+                .find(key_hash(object.as_ref()), |other| (namespace_of(other.as_ref()), other.name()) == key)
                 .is_some();
             let is_newer =
                 !set_back && compare(object.resource_version(), version).is_some_and(|order| order.is_gt());

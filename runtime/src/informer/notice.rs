@@ -19,10 +19,14 @@ pub(crate) struct Notice<K> {
 
 impl<K: CacheObject> Notice<K> {
     pub(super) fn new(step: Step<K>) -> Self {
-        static HASHER: LazyLock<DefaultHashBuilder> = LazyLock::new(DefaultHashBuilder::default);
-        let object = step.object();
-        Self { hash: HASHER.hash_one((namespace_of(object), object.name())), step }
+        Self { hash: key_hash(step.object()), step }
     }
+}
+
+/// The hash of an object's key, the same wherever it is computed.
+pub(super) fn key_hash<K: CacheObject>(object: &K) -> u64 {
+    static HASHER: LazyLock<DefaultHashBuilder> = LazyLock::new(DefaultHashBuilder::default);
+    HASHER.hash_one((namespace_of(object), object.name()))
 }
 
 /// What happened to the object.

@@ -15,7 +15,7 @@ use tokio::task::{JoinError, JoinHandle};
 use super::Transform;
 use crate::{
     InvalidObject, ObjectKey, Watched,
-    decode::{Decoded, Unreadable, decode_event, decode_list},
+    decode::{Decoded, ListPage, Unreadable, decode_event, decode_list},
     panics,
 };
 
@@ -29,19 +29,10 @@ pub(super) struct Decoder<K> {
 }
 
 /// What some lines of a watch say.
-pub(super) struct Lines<K> {
+pub(super) struct DecodedLines<K> {
     pub(super) events: Vec<Decoded<Arc<K>>>,
     /// Why the line after these events could not be read, if there was such a line.
     pub(super) unreadable: Option<Unreadable>,
-}
-
-/// What one page of a list says.
-pub(super) struct Listing<K> {
-    pub(super) objects: Vec<Arc<K>>,
-    pub(super) invalid: Vec<InvalidObject>,
-    pub(super) resource_version: String,
-    /// The token of the next page, if there is one.
-    pub(super) next: Option<String>,
 }
 
 /// Whether these lines are so few that they are best decoded where they are.
@@ -51,25 +42,25 @@ pub(super) fn are_few(lines: &[Bytes]) -> bool {
 
 impl<K: Watched> Decoder<K> {
     /// Decodes lines, up to the first that cannot be read.
-    pub(super) fn lines(&self, lines: &[Bytes]) -> Lines<K> {
+    pub(super) fn lines(&self, lines: &[Bytes]) -> DecodedLines<K> {
         let mut events = Vec::with_capacity(lines.len());
         for line in lines {
             match decode_event(line, self.keep_managed_fields) {
                 Ok(decoded) => events.push(self.finish_event(decoded)),
-                Err(error) => return Lines { events, unreadable: Some(error) },
+                Err(error) => return DecodedLines { events, unreadable: Some(error) },
             }
         }
-        Lines { events, unreadable: None }
+        DecodedLines { events, unreadable: None }
     }
 
     /// The same on another thread.
-    pub(super) fn lines_aside(self: &Arc<Self>, lines: Vec<Bytes>) -> JoinHandle<Lines<K>> {
+    pub(super) fn lines_aside(self: &Arc<Self>, lines: Vec<Bytes>) -> JoinHandle<DecodedLines<K>> {
         let decoder = self.clone();
         tokio::task::spawn_blocking(move || decoder.lines(&lines))
     }
 
     /// Decodes a page of a list.
-    pub(super) async fn list(self: &Arc<Self>, body: Bytes) -> Result<Listing<K>, Unreadable> {
+    pub(super) async fn list(self: &Arc<Self>, body: Bytes) -> Result<ListPage<Arc<K>>, Unreadable> {
         if body.len() < FEW_BYTES {
             return self.list_here(&body);
         }
@@ -77,7 +68,7 @@ impl<K: Watched> Decoder<K> {
         joined(tokio::task::spawn_blocking(move || decoder.list_here(&body))).await
     }
 
-    fn list_here(&self, body: &[u8]) -> Result<Listing<K>, Unreadable> {
+    fn list_here(&self, body: &[u8]) -> Result<ListPage<Arc<K>>, Unreadable> {
         let page = decode_list::<K>(body, self.keep_managed_fields)?;
         let (mut objects, mut invalid) = (Vec::with_capacity(page.objects.len()), page.invalid);
         for object in page.objects {
@@ -86,7 +77,7 @@ impl<K: Watched> Decoder<K> {
                 Err(broken) => invalid.push(broken),
             }
         }
-        Ok(Listing { objects, invalid, resource_version: page.resource_version, next: page.next })
+        Ok(ListPage { objects, invalid, resource_version: page.resource_version, next: page.next })
     }
 
     fn finish_event(&self, decoded: Decoded<K>) -> Decoded<Arc<K>> {

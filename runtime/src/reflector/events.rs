@@ -4,7 +4,7 @@ use std::{collections::VecDeque, sync::Arc};
 
 use tokio::task::JoinHandle;
 
-use super::decoder::{Decoder, Lines, are_few, joined};
+use super::decoder::{DecodedLines, Decoder, are_few, joined};
 use crate::{Result, Watched, wire::Watch};
 
 /// So many batches of lines are decoded at the same time.
@@ -18,9 +18,9 @@ pub(super) struct Events<K> {
     watch: Watch,
     decoder: Arc<Decoder<K>>,
     /// What is being decoded, in the order of the lines.
-    decoding: VecDeque<JoinHandle<Lines<K>>>,
+    decoding: VecDeque<JoinHandle<DecodedLines<K>>>,
     /// What was taken and given back.
-    returned: Option<Lines<K>>,
+    returned: Option<DecodedLines<K>>,
 }
 
 impl<K: Watched> Events<K> {
@@ -30,7 +30,7 @@ impl<K: Watched> Events<K> {
 
     /// The next events; `None` is the regular end. What came whole before a cut is given before the
     /// cut is told.
-    pub(super) async fn next(&mut self) -> Option<Result<Lines<K>>> {
+    pub(super) async fn next(&mut self) -> Option<Result<DecodedLines<K>>> {
         if let Some(lines) = self.returned.take() {
             return Some(Ok(lines));
         }
@@ -60,7 +60,7 @@ impl<K: Watched> Events<K> {
     }
 
     /// Takes events back, which are then given again before all others.
-    pub(super) fn give_back(&mut self, lines: Lines<K>) {
+    pub(super) fn give_back(&mut self, lines: DecodedLines<K>) {
         self.returned = Some(lines);
     }
 }

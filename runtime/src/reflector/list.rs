@@ -6,7 +6,7 @@ use kube::core::{Status, response::reason};
 use tokio::time::Instant;
 
 use super::{
-    DeltaSink, Events, Next, ReflectorState, Run, Stop, decoder::Lines, initial::Initial,
+    DeltaSink, Events, Next, ReflectorState, Run, Stop, decoder::DecodedLines, initial::Initial,
     is_version_too_large,
 };
 use crate::{
@@ -188,7 +188,7 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
                 Ok(None) => return Err(self.lost("the stream ended before the end of the list").into()),
                 Ok(Some(lines)) => lines?,
             };
-            let Lines { events: list, unreadable } = lines;
+            let DecodedLines { events: list, unreadable } = lines;
             let mut list = list.into_iter();
             while let Some(event) = list.next() {
                 match event {
@@ -208,7 +208,7 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
                         .await?;
                         // Changes that came with the last piece of the list belong to the watch, which
                         // goes on from the list even if one of them cannot be read.
-                        events.give_back(Lines { events: list.collect(), unreadable });
+                        events.give_back(DecodedLines { events: list.collect(), unreadable });
                         return Ok(Streamed::Then(Next::Watch(Some(Box::new(events)))));
                     }
                     Decoded::Bookmark { initial_events_end: false, .. } | Decoded::Unknown => {}

@@ -3,7 +3,7 @@
 use kube::core::Status;
 use tokio::time::Instant;
 
-use super::{DeltaSink, Events, Next, Run, Stop, decoder::Lines};
+use super::{DeltaSink, Events, Next, Run, Stop, decoder::DecodedLines};
 use crate::{
     Delta, Error, Watched,
     client::{SHORT_WATCH, watch_timeout},
@@ -39,7 +39,7 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
     }
 
     /// Tells what some lines of a watch say, and where to go on if the watch cannot.
-    async fn take(&mut self, lines: Lines<K>) -> Result<Option<Next<K>>, Stop> {
+    async fn take(&mut self, lines: DecodedLines<K>) -> Result<Option<Next<K>>, Stop> {
         let mut batch = Vec::with_capacity(lines.events.len());
         let outcome = self.translate(lines, &mut batch);
         if !batch.is_empty() {
@@ -54,7 +54,7 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
     }
 
     /// Makes deltas of events, up to the first that is not an event of this watch.
-    fn translate(&self, lines: Lines<K>, batch: &mut Vec<Delta<K>>) -> Result<Option<Next<K>>, Stop> {
+    fn translate(&self, lines: DecodedLines<K>, batch: &mut Vec<Delta<K>>) -> Result<Option<Next<K>>, Stop> {
         for event in lines.events {
             batch.push(match event {
                 Decoded::Added(object) | Decoded::Modified(object) => Delta::Upsert(object),

@@ -171,27 +171,13 @@ impl<K: CacheObject> State<K> {
 
     /// Every object that the selector matches.
     pub(crate) fn select(&self, selector: &Selector) -> Vec<Arc<K>> {
-        self.pick(self.row.iter().map(|(_, slot)| slot), self.len(), selector)
+        pick(self.row.iter().map(|(_, slot)| slot), self.len(), selector)
     }
 
     /// Every object of one namespace that the selector matches.
     pub(crate) fn select_in(&self, namespace: &str, selector: &Selector) -> Vec<Arc<K>> {
         let Some(members) = self.members(namespace) else { return Vec::new() };
-        self.pick(members.iter().map(|place| self.slot(place)), members.len(), selector)
-    }
-
-    fn pick<'a>(
-        &'a self,
-        slots: impl Iterator<Item = &'a Slot<K>>,
-        count: usize,
-        selector: &Selector,
-    ) -> Vec<Arc<K>> {
-        if selector.is_everything() {
-            return clone_all(slots.map(|slot| &slot.object), count);
-        }
-        let sieve = Sieve::new(selector);
-        let candidates = slots.filter(|slot| sieve.passes(slot.labels)).map(|slot| &slot.object);
-        candidates.filter(|object| selector.matches(object.as_ref())).cloned().collect()
+        pick(members.iter().map(|place| self.slot(place)), members.len(), selector)
     }
 
     /// The objects under one value of the index in this place.
@@ -342,6 +328,20 @@ fn spread(hash: u32) -> u64 {
 
 fn number(place: usize) -> u32 {
     u32::try_from(place).expect("no cache has four thousand million objects")
+}
+
+/// The objects of these slots that the selector matches.
+fn pick<'a, K: CacheObject>(
+    slots: impl Iterator<Item = &'a Slot<K>>,
+    count: usize,
+    selector: &Selector,
+) -> Vec<Arc<K>> {
+    if selector.is_everything() {
+        return clone_all(slots.map(|slot| &slot.object), count);
+    }
+    let sieve = Sieve::new(selector);
+    let candidates = slots.filter(|slot| sieve.passes(slot.labels)).map(|slot| &slot.object);
+    candidates.filter(|object| selector.matches(object.as_ref())).cloned().collect()
 }
 
 /// Further handles of many objects.
