@@ -26,15 +26,15 @@ pub(crate) fn expand(cx: &Ctxt, input: TokenStream) -> Option<TokenStream> {
                 pub const API_VERSION: &str = #api_version;
 
                 /// Qualifies a kind with this module's group.
-                pub fn kind(kind: impl ::core::convert::Into<::std::string::String>) -> ::genclient_runtime::GroupKind {
-                    ::genclient_runtime::GroupKind::new(GROUP, kind)
+                pub fn kind(kind: impl ::core::convert::Into<::std::string::String>) -> ::genclient_runtime::meta::GroupKind {
+                    ::genclient_runtime::meta::GroupKind::new(GROUP, kind)
                 }
 
                 /// Qualifies a resource, such as `networks`, with this module's group.
                 pub fn resource(
                     resource: impl ::core::convert::Into<::std::string::String>,
-                ) -> ::genclient_runtime::GroupResource {
-                    ::genclient_runtime::GroupResource::new(GROUP, resource)
+                ) -> ::genclient_runtime::meta::GroupResource {
+                    ::genclient_runtime::meta::GroupResource::new(GROUP, resource)
                 }
 
                 #[doc(hidden)]

@@ -49,7 +49,7 @@ pub(crate) fn derive(cx: &Ctxt, input: &DeriveInput) -> Option<TokenStream> {
                 }
             }
 
-            impl ::genclient_runtime::KindList for #ident {
+            impl ::genclient_runtime::meta::KindList for #ident {
                 type Item = #item;
 
                 fn items(&self) -> &[Self::Item] {

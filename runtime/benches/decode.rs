@@ -4,7 +4,7 @@ use std::{convert::Infallible, sync::Arc};
 
 use bytes::Bytes;
 use divan::{Bencher, counter::ItemsCount};
-use genclient_runtime::{Delta, DeltaSink, Reflector, ReflectorConfig, SinkClosed};
+use genclient_runtime::reflector::{Delta, DeltaSink, Reflector, ReflectorConfig, SinkClosed};
 use http::{Request, Response};
 use http_body_util::Full;
 use k8s_openapi::api::core::v1::ConfigMap;

@@ -4,8 +4,11 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use divan::Bencher;
 use genclient_runtime::{
-    CacheObject, Delta, DeltaSender, Index, InformerConfig, ObjectMeta, Scope, Selector, SharedInformer,
-    delta_queue,
+    ObjectMeta, Selector, SharedInformer,
+    informer::InformerConfig,
+    object::CacheObject,
+    reflector::{Delta, DeltaSender, Scope, delta_queue},
+    store::Index,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::runtime::Runtime;

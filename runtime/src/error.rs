@@ -9,7 +9,7 @@ use std::{error::Error as StdError, fmt, time::Duration};
 
 use kube::core::{Status, response::reason};
 
-use crate::ObjectKey;
+use crate::object::ObjectKey;
 
 /// The result of a request.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -205,6 +205,19 @@ impl Error {
     /// The server asks for patience; see [`Error::retry_after`].
     pub fn is_too_many_requests(&self) -> bool {
         self.answers(reason::TOO_MANY_REQUESTS, 429)
+    }
+
+    /// The server has not reached the resource version that it was asked for.
+    ///
+    /// Servers have said so in three ways: by a cause, by a message with a cause of another name, and in
+    /// the oldest ones by the message alone.
+    pub(crate) fn is_version_too_large(&self) -> bool {
+        const REASON: &str = "ResourceVersionTooLarge";
+        const MESSAGE: &str = "Too large resource version";
+        let Some(status) = self.status() else { return false };
+        let mut causes = status.details.iter().flat_map(|details| &details.causes);
+        status.message.contains(MESSAGE)
+            || causes.any(|cause| cause.reason == REASON || cause.message.contains(MESSAGE))
     }
 
     /// There was no answer in time: the caller's own limit, or the server's.

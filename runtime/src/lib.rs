@@ -10,62 +10,39 @@
 extern crate self as genclient_runtime;
 
 #[doc(hidden)]
-#[path = "derive.rs"]
 #[allow(missing_docs, reason = "only the code of the derives refers to it")]
 pub mod __private;
-mod client;
+pub mod backoff;
+pub mod client;
 pub mod crd;
 mod decode;
 mod delta;
-mod error;
-mod event;
+pub mod error;
 pub mod events;
-mod factory;
-mod generic;
-mod informer;
-mod lister;
-mod meta;
+pub mod factory;
+pub mod informer;
+pub mod lister;
+pub mod meta;
 pub mod metrics;
-mod object;
-mod owner;
+pub mod object;
+pub mod owner;
 mod panics;
-mod reflector;
+pub mod reflector;
 mod resource_version;
-mod retry;
+pub mod retry;
 pub mod scheme;
-mod selector;
-mod store;
+pub mod selector;
+pub mod store;
 mod wire;
 pub mod workqueue;
 
-pub use client::{
-    ApiObject, Apply, Create, Delete, DeleteCollection, Deleted, Get, List, PatchRequest, SubresourceApply,
-    SubresourceCreate, SubresourceGet, SubresourceList, SubresourcePatch, SubresourceUpdate, TypedClient,
-    Update, WatchEvent, WatchStream,
-};
-pub use delta::{Delta, DeltaReceiver, DeltaSender, InvalidObject, Scope, delta_queue};
-pub use error::{Cause as ErrorCause, Error, InvalidRequest, Operation, Result};
-pub use event::{Cause, Event, FinalState};
-pub use factory::{
-    CacheSyncError, FactoryError, InformerFactory, InformerFactoryBuilder, InformerListOptions, NotSynced,
-};
-pub use generic::GenericInformer;
-pub use informer::{
-    CatchUpError, EventHandler, EventStream, HandlerRegistration, InformerConfig, ResyncTooShort,
-    SHORTEST_RESYNC, SharedInformer,
-};
-pub use lister::{Lister, NamespaceLister, NotFound};
-pub use meta::{GroupKind, GroupResource, KindList, UnknownResource};
-pub use object::{CacheObject, ObjectKey, ParseObjectKeyError, Watched};
-pub use owner::{controller_of, controller_ref, is_controlled_by, owner_ref};
-pub use reflector::{
-    BackoffConfig, DeltaSink, ErrorHook, Problem, Reflector, ReflectorConfig, ReflectorState, Selectors,
-    SinkClosed, Transform,
-};
-pub use retry::{RetryPolicy, retry_if, retry_on_conflict};
-pub use scheme::{DecodeError, KnownObject, KnownType};
-pub use selector::{LabelDigest, LabelSelectorError, ParseSelectorError, Selector};
-pub use store::{Index, IndexError, Snapshot, Store};
+pub use client::TypedClient;
+pub use error::{Error, Result};
+pub use factory::InformerFactory;
+pub use informer::{Cause, Event, FinalState, SharedInformer};
+pub use lister::{Lister, NamespaceLister};
+pub use object::ObjectKey;
+pub use selector::Selector;
 pub use workqueue::{Action, Priority, WorkQueue};
 
 pub use genclient_macros::{GenClient, GenClientList, group_version};
@@ -76,10 +53,7 @@ pub use k8s_openapi::{
 };
 pub use kube::{
     self, Api, Client, CustomResourceExt,
-    api::{
-        DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, Preconditions,
-        PropagationPolicy, ValidationDirective, VersionMatch,
-    },
+    api::{ListParams, Patch, PropagationPolicy, ValidationDirective, VersionMatch},
     core::{GroupVersionResource, ObjectList},
 };
 pub use schemars;

@@ -5,7 +5,11 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::{CacheObject, ObjectKey, Selector, Store};
+use crate::{
+    object::{CacheObject, ObjectKey},
+    selector::Selector,
+    store::Store,
+};
 
 /// The cache does not hold the object.
 ///

@@ -5,7 +5,7 @@ use std::{any::TypeId, fmt, str::FromStr};
 use kube::core::ApiResource;
 use serde::de::DeserializeOwned;
 
-use crate::LabelDigest;
+use crate::selector::LabelDigest;
 
 /// The few facts of an object that the store, the indexes and the selectors read.
 ///

@@ -7,7 +7,7 @@ use std::{future::Future, time::Duration};
 
 use rand::RngExt as _;
 
-use crate::Error;
+use crate::error::Error;
 
 /// How often and after which pauses an operation is tried again.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +39,7 @@ impl RetryPolicy {
 /// conflict again.
 ///
 /// ```no_run
-/// # use genclient_runtime::{TypedClient, Result, retry_on_conflict};
+/// # use genclient_runtime::{Result, TypedClient, retry::retry_on_conflict};
 /// # use k8s_openapi::api::core::v1::ConfigMap;
 /// # async fn label(config_maps: &TypedClient<ConfigMap>) -> Result<ConfigMap> {
 /// retry_on_conflict(|| async {

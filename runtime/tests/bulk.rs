@@ -2,7 +2,7 @@
 
 mod support;
 
-use genclient_runtime::{Reflector, ReflectorConfig};
+use genclient_runtime::reflector::{Reflector, ReflectorConfig};
 use k8s_openapi::api::core::v1::ConfigMap;
 use support::*;
 

@@ -6,8 +6,9 @@ use std::{error::Error as _, time::Duration};
 
 use futures::StreamExt as _;
 use genclient_runtime::{
-    Deleted, ErrorCause, InvalidRequest, ListParams, Patch, PropagationPolicy, TypedClient,
-    ValidationDirective, WatchEvent,
+    ListParams, Patch, PropagationPolicy, TypedClient, ValidationDirective,
+    client::{Deleted, WatchEvent},
+    error::{Cause as ErrorCause, InvalidRequest},
 };
 use k8s_openapi::{
     List,

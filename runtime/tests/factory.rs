@@ -11,8 +11,9 @@ use std::{
 };
 
 use genclient_runtime::{
-    CacheObject, CacheSyncError, Event, FactoryError, InformerFactory, InformerFactoryBuilder, ObjectKey,
-    Selector, Watched,
+    Event, InformerFactory, ObjectKey, Selector,
+    factory::{CacheSyncError, FactoryError, InformerFactoryBuilder},
+    object::{CacheObject, Watched},
 };
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, Secret};
 use kube::core::{ApiResource, GroupVersionResource, PartialObjectMeta};
@@ -380,7 +381,7 @@ async fn bad_values_are_typed_errors_and_start_nothing() {
     let (client, log) = in_process(one_of_each);
     let builder = || InformerFactoryBuilder::<Generated>::new(client.clone());
     let too_short = Duration::from_millis(10);
-    let bad_selector = |options: &mut genclient_runtime::InformerListOptions| {
+    let bad_selector = |options: &mut genclient_runtime::factory::InformerListOptions| {
         options.label_selector = Some("a=b=c".to_owned());
     };
     assert!(matches!(

@@ -9,8 +9,11 @@ use std::{
 
 use futures::StreamExt as _;
 use genclient_runtime::{
-    CacheObject, Deleted, Error, ListParams, Patch, Problem, PropagationPolicy, Reflector, ReflectorConfig,
-    ReflectorState, Scope, TypedClient, ValidationDirective, WatchEvent, Watched, retry_on_conflict,
+    Error, ListParams, Patch, PropagationPolicy, TypedClient, ValidationDirective,
+    client::{Deleted, WatchEvent},
+    object::{CacheObject, Watched},
+    reflector::{Problem, Reflector, ReflectorConfig, ReflectorState, Scope},
+    retry::retry_on_conflict,
 };
 use genclient_testenv::{TestEnv, require_servers};
 use k8s_openapi::{

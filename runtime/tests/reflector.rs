@@ -11,7 +11,10 @@ use std::{
     time::Duration,
 };
 
-use genclient_runtime::{Error, Problem, Reflector, ReflectorConfig, ReflectorState, Scope, Selectors};
+use genclient_runtime::{
+    Error,
+    reflector::{Problem, Reflector, ReflectorConfig, ReflectorState, Scope, Selectors},
+};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::core::PartialObjectMeta;
 use support::*;

@@ -8,7 +8,12 @@ use std::{
 };
 
 use futures::StreamExt as _;
-use genclient_runtime::{BackoffConfig, Error, Reflector, ReflectorConfig, TypedClient, WatchEvent};
+use genclient_runtime::{
+    Error, TypedClient,
+    backoff::BackoffConfig,
+    client::WatchEvent,
+    reflector::{Reflector, ReflectorConfig},
+};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::ListParams;
 use serde_json::json;

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "what is missing ends the test, with its line")]
 
 use fixture_apis::{core, group_names, lengths, names, plurals, protected, shapes, versions};
-use genclient_runtime::{CustomResourceExt, GroupVersionResource, KindList};
+use genclient_runtime::{CustomResourceExt, GroupVersionResource, meta::KindList};
 use k8s_openapi::{ListableResource, Metadata};
 use kube::Resource;
 

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "what is missing ends the test, with its line")]
 
 use fixture_client::clientset::scheme::{Object, decode, encode};
-use genclient_runtime::{DecodeError, KnownObject};
+use genclient_runtime::scheme::{DecodeError, KnownObject};
 
 const MANIFEST: &str = "\
 # A comment in front.

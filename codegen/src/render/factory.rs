@@ -34,8 +34,9 @@ fn render_factory(groups: &[&crate::model::Group], files: &mut Files) {
     let mut uses = Uses::new(["SharedInformerFactory".to_owned()]);
     uses.import(quote!(crate::clientset::Clientset));
     uses.import(quote!(std::time::Duration));
-    let (factory, builder) = (uses.runtime("InformerFactory"), uses.runtime("InformerFactoryBuilder"));
-    let error = uses.runtime("CacheSyncError");
+    let (factory, builder) =
+        (uses.runtime("InformerFactory"), uses.runtime("factory::InformerFactoryBuilder"));
+    let error = uses.runtime("factory::CacheSyncError");
     let accessors = groups.iter().map(|group| {
         let (accessor, name) = (ident(&group.ident), group_type(group));
         let docs = doc([format!("The informers of the group `{}`.", group.display_name())]);
@@ -93,8 +94,9 @@ fn render_factory(groups: &[&crate::model::Group], files: &mut Files) {
 fn render_generic(model: &Model, files: &mut Files) {
     let mut uses = Uses::default();
     uses.import(quote!(super::SharedInformerFactory));
-    let (resource_name, unknown) = (uses.runtime("GroupVersionResource"), uses.runtime("UnknownResource"));
-    let generic = uses.runtime("GenericInformer");
+    let (resource_name, unknown) =
+        (uses.runtime("GroupVersionResource"), uses.runtime("meta::UnknownResource"));
+    let generic = uses.runtime("informer::GenericInformer");
     let arms = model.resources().filter(|(.., resource)| resource.has_informer()).map(|(group, version, resource)| {
         let (group_name, version_name, plural) = (&group.name, &version.name, &resource.plural);
         let (group, version) = (ident(&group.ident), ident(&version.ident));

@@ -44,7 +44,8 @@ impl Files {
 #[derive(Default)]
 pub(super) struct Uses {
     own: BTreeSet<String>,
-    runtime: BTreeSet<&'static str>,
+    /// What is imported from the runtime, by its module; its root is the empty one.
+    runtime: BTreeMap<&'static str, BTreeSet<&'static str>>,
     others: BTreeSet<String>,
 }
 
@@ -54,13 +55,15 @@ impl Uses {
         Self { own: own.into_iter().collect(), ..Self::default() }
     }
 
-    /// A name of the runtime.
-    pub fn runtime(&mut self, name: &'static str) -> TokenStream {
+    /// A name of the runtime, with the module that it is in: `Client`, `client::Get`.
+    pub fn runtime(&mut self, path: &'static str) -> TokenStream {
+        let (module, name) = path.rsplit_once("::").unwrap_or(("", path));
         let ident = ident(name);
         if self.own.contains(name) {
-            return quote!(::genclient_runtime::#ident);
+            let module = (!module.is_empty()).then(|| self::ident(module)).into_iter();
+            return quote!(::genclient_runtime::#(#module::)*#ident);
         }
-        self.runtime.insert(name);
+        self.runtime.entry(module).or_default().insert(name);
         quote!(#ident)
     }
 
@@ -91,15 +94,13 @@ impl Uses {
                 path.parse().unwrap_or_else(|error| unreachable!("an import is a path: {error}"));
             quote!(use #path;)
         });
-        let runtime = match self.runtime.len() {
-            0 => quote!(),
-            _ => {
-                let names = self.runtime.iter().map(|name| ident(name));
-                quote!(use genclient_runtime::{#(#names),*};)
-            }
-        };
+        let runtime = self.runtime.iter().map(|(module, names)| {
+            let module = (!module.is_empty()).then(|| ident(module)).into_iter();
+            let names = names.iter().map(|name| ident(name));
+            quote!(use genclient_runtime::#(#module::)*{#(#names),*};)
+        });
         quote! {
-            #runtime
+            #(#runtime)*
             #(#others)*
             #items
         }

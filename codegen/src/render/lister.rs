@@ -70,7 +70,7 @@ fn render_resource(group: &Group, version: &Version, resource: &Resource, files:
             }
         }
     } else {
-        let not_found = uses.runtime("NotFound");
+        let not_found = uses.runtime("lister::NotFound");
         let get = doc([format!("The `{kind}` of this name, if the cache holds it.")]);
         let require = doc([format!("The `{kind}` of this name, or a typed error.")]);
         quote! {

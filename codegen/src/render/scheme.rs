@@ -7,8 +7,8 @@ use crate::model::Model;
 
 pub(super) fn render(model: &Model, files: &mut Files) {
     let mut uses = Uses::new(["Object".to_owned()]);
-    let (known_object, known_type) = (uses.runtime("KnownObject"), uses.runtime("KnownType"));
-    let (decode_error, value) = (uses.runtime("DecodeError"), uses.runtime("Value"));
+    let (known_object, known_type) = (uses.runtime("scheme::KnownObject"), uses.runtime("scheme::KnownType"));
+    let (decode_error, value) = (uses.runtime("scheme::DecodeError"), uses.runtime("Value"));
     let scheme = uses.runtime("scheme");
     let mut variants = Vec::new();
     let mut known = Vec::new();

@@ -200,7 +200,8 @@ impl Context<'_> {
         let kind = &self.resource.kind;
         match verb {
             Verb::Create | Verb::Update | Verb::UpdateStatus => {
-                let request = self.uses.runtime(if verb == Verb::Create { "Create" } else { "Update" });
+                let request =
+                    self.uses.runtime(if verb == Verb::Create { "client::Create" } else { "client::Update" });
                 let docs = doc([match verb {
                     Verb::Create => format!("Creates the `{kind}`."),
                     Verb::Update => {
@@ -216,7 +217,8 @@ impl Context<'_> {
                 }
             }
             Verb::Delete | Verb::Get => {
-                let request = self.uses.runtime(if verb == Verb::Get { "Get" } else { "Delete" });
+                let request =
+                    self.uses.runtime(if verb == Verb::Get { "client::Get" } else { "client::Delete" });
                 let docs = doc([match verb {
                     Verb::Get => format!("Reads the `{kind}` of this name."),
                     _ => format!("Deletes the `{kind}` of this name."),
@@ -230,7 +232,7 @@ impl Context<'_> {
             }
             Verb::DeleteCollection => {
                 let (request, params) =
-                    (self.uses.runtime("DeleteCollection"), self.uses.runtime("ListParams"));
+                    (self.uses.runtime("client::DeleteCollection"), self.uses.runtime("ListParams"));
                 let docs = doc([format!("Deletes every `{kind}` that the parameters select.")]);
                 quote! {
                     #docs
@@ -240,7 +242,7 @@ impl Context<'_> {
                 }
             }
             Verb::List => {
-                let (request, params) = (self.uses.runtime("List"), self.uses.runtime("ListParams"));
+                let (request, params) = (self.uses.runtime("client::List"), self.uses.runtime("ListParams"));
                 let list = &self.list;
                 let docs = doc([format!("Reads every `{kind}` that the parameters select.")]);
                 quote! {
@@ -251,7 +253,8 @@ impl Context<'_> {
                 }
             }
             Verb::Watch => {
-                let (stream, params) = (self.uses.runtime("WatchStream"), self.uses.runtime("ListParams"));
+                let (stream, params) =
+                    (self.uses.runtime("client::WatchStream"), self.uses.runtime("ListParams"));
                 let docs =
                     doc([format!("Follows every `{kind}` that the parameters select; resumes by itself.")]);
                 quote! {
@@ -262,7 +265,8 @@ impl Context<'_> {
                 }
             }
             Verb::Patch => {
-                let (request, patch) = (self.uses.runtime("PatchRequest"), self.uses.runtime("Patch"));
+                let (request, patch) =
+                    (self.uses.runtime("client::PatchRequest"), self.uses.runtime("Patch"));
                 let body = self.patch_body();
                 let docs = doc([format!("Changes parts of the `{kind}` of this name.")]);
                 quote! {
@@ -277,7 +281,8 @@ impl Context<'_> {
                 }
             }
             Verb::Apply | Verb::ApplyStatus => {
-                let (request, serialize) = (self.uses.runtime("Apply"), self.uses.runtime("Serialize"));
+                let (request, serialize) =
+                    (self.uses.runtime("client::Apply"), self.uses.runtime("Serialize"));
                 let what = if verb == Verb::Apply { "" } else { "the status of " };
                 let docs = doc([
                     format!("Applies a configuration to {what}a `{kind}`, as this field manager."),
@@ -334,7 +339,7 @@ impl Context<'_> {
         let docs = |verb: &str| doc([format!("{verb} {target}.")]);
         match method.verb {
             Verb::Get => {
-                let request = self.uses.runtime("SubresourceGet");
+                let request = self.uses.runtime("client::SubresourceGet");
                 let docs = docs("Reads");
                 quote! {
                     #docs
@@ -345,8 +350,8 @@ impl Context<'_> {
             }
             Verb::List => {
                 let request = match method.subresource {
-                    Some(_) => self.uses.runtime("SubresourceList"),
-                    None => self.uses.runtime("List"),
+                    Some(_) => self.uses.runtime("client::SubresourceList"),
+                    None => self.uses.runtime("client::List"),
                 };
                 let function = match method.subresource {
                     Some(_) => function,
@@ -362,7 +367,7 @@ impl Context<'_> {
                 }
             }
             Verb::Patch => {
-                let request = self.uses.runtime("SubresourcePatch");
+                let request = self.uses.runtime("client::SubresourcePatch");
                 let (patch, body) = (self.uses.runtime("Patch"), self.patch_body());
                 let docs = docs("Changes parts of");
                 quote! {
@@ -378,7 +383,7 @@ impl Context<'_> {
             }
             Verb::Apply => {
                 let (request, serialize) =
-                    (self.uses.runtime("SubresourceApply"), self.uses.runtime("Serialize"));
+                    (self.uses.runtime("client::SubresourceApply"), self.uses.runtime("Serialize"));
                 let docs = docs("Applies a configuration to");
                 quote! {
                     #docs
@@ -394,8 +399,11 @@ impl Context<'_> {
             }
             _ => {
                 let create = method.verb == Verb::Create;
-                let request =
-                    self.uses.runtime(if create { "SubresourceCreate" } else { "SubresourceUpdate" });
+                let request = self.uses.runtime(if create {
+                    "client::SubresourceCreate"
+                } else {
+                    "client::SubresourceUpdate"
+                });
                 let docs = docs(if create { "Creates" } else { "Replaces" });
                 quote! {
                     #docs

@@ -4,8 +4,10 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use bytes::Bytes;
 use genclient_runtime::{
-    Client, Delta, InformerConfig, InvalidObject, ObjectMeta, Scope, SharedInformer, delta_queue,
+    Client, ObjectMeta, SharedInformer,
     events::Reporter,
+    informer::InformerConfig,
+    reflector::{Delta, InvalidObject, Scope, delta_queue},
 };
 use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Full};

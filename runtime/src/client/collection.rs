@@ -7,11 +7,11 @@ use http::Method;
 use kube::api::{DeleteParams, ListParams, PropagationPolicy, VersionMatch};
 use serde::de::DeserializeOwned;
 
-use super::{
-    ApiObject, Call, JSON, METADATA_LIST, Query, TypedClient, call, object::delete_options,
-    options::timeout_option,
+use super::{ApiObject, TypedClient, object::delete_options, options::timeout_option};
+use crate::{
+    error::{InvalidRequest, Result},
+    wire::{Call, JSON, METADATA_LIST, Query, decode, fetch},
 };
-use crate::error::{InvalidRequest, Result};
 
 /// Writes the selectors of a list into a query.
 pub(super) fn populate_selectors(params: &ListParams, query: &mut Query) {
@@ -75,8 +75,8 @@ impl<'a, K: ApiObject, L: DeserializeOwned + 'a> IntoFuture for List<'a, K, L> {
         let operation = self.client.operation("list", None, None);
         let (call, client, timeout) = (self.call(), self.client.client.clone(), self.timeout);
         Box::pin(async move {
-            let body = call::fetch(client, &operation, call, timeout).await?;
-            call::decode(&operation, &body)
+            let body = fetch(client, &operation, call, timeout).await?;
+            decode(&operation, &body)
         })
     }
 }
@@ -114,6 +114,6 @@ impl<'a, K: ApiObject> IntoFuture for DeleteCollection<'a, K> {
     fn into_future(self) -> Self::IntoFuture {
         let operation = self.client.operation("delete collection of", None, None);
         let (call, client, timeout) = (self.call(), self.client.client.clone(), self.timeout);
-        Box::pin(async move { call::fetch(client, &operation, call, timeout).await.map(drop) })
+        Box::pin(async move { fetch(client, &operation, call, timeout).await.map(drop) })
     }
 }

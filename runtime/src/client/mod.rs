@@ -9,7 +9,6 @@
 //!   retries what the server answers with 429, 503 or 504, up to 15 times: a `timeout` covers all of
 //!   it. [`TypedClient::watch`] decides for itself when to try again and is not retried underneath.
 
-mod call;
 mod collection;
 mod object;
 mod options;
@@ -25,17 +24,18 @@ use kube::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 
-pub(crate) use call::{Call, JSON, METADATA, METADATA_LIST, Query, Refusal, send};
 pub use collection::{DeleteCollection, List};
 pub use object::{Apply, Create, Delete, Deleted, Get, PatchRequest, Update};
 use options::WriteOptions;
 pub use subresource::{
     SubresourceApply, SubresourceCreate, SubresourceGet, SubresourceList, SubresourcePatch, SubresourceUpdate,
 };
-pub(crate) use watch::{SHORT_WATCH, watch_timeout};
 pub use watch::{WatchEvent, WatchStream};
 
-use crate::error::{InvalidRequest, Operation};
+use crate::{
+    error::{InvalidRequest, Operation},
+    wire::{JSON, METADATA, check_namespace},
+};
 
 /// What a typed client needs of a kind. Every API type has it already.
 pub trait ApiObject:
@@ -314,17 +314,6 @@ impl<K: ApiObject> Debug for TypedClient<K> {
     }
 }
 
-/// A namespace is a DNS label (RFC 1123).
-pub(crate) fn check_namespace(namespace: &str) -> Result<(), InvalidRequest> {
-    let word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let bytes = namespace.as_bytes();
-    let valid = (1..=63).contains(&bytes.len())
-        && bytes.iter().all(|&byte| word(byte) || byte == b'-')
-        && bytes.first().copied().is_some_and(word)
-        && bytes.last().copied().is_some_and(word);
-    if valid { Ok(()) } else { Err(InvalidRequest::Namespace(namespace.to_owned())) }
-}
-
 /// Kubernetes' own rule for a name that becomes a segment of a path. Kinds have stricter rules of
 /// their own, which the server knows.
 fn is_path_segment(text: &str) -> bool {
@@ -348,16 +337,6 @@ fn encode_segment(segment: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_namespace_must_be_a_dns_label() {
-        for valid in ["default", "a", "kube-system", "0a", &"x".repeat(63)] {
-            assert!(check_namespace(valid).is_ok(), "{valid}");
-        }
-        for invalid in ["", "Default", "a/b", "-a", "a-", "a.b", "a b", &"x".repeat(64)] {
-            assert!(check_namespace(invalid).is_err(), "{invalid}");
-        }
-    }
 
     #[test]
     fn a_name_cannot_change_the_path() {

@@ -11,10 +11,13 @@ use kube::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApiObject, Call, JSON, TypedClient, WriteOptions, call,
+    ApiObject, TypedClient, WriteOptions,
     options::{field_manager_option, force_option, timeout_option, write_options},
 };
-use crate::error::{InvalidRequest, Result};
+use crate::{
+    error::{InvalidRequest, Result},
+    wire::{Call, JSON, decode, fetch},
+};
 
 /// Creates an object when awaited; see [`TypedClient::create`].
 #[derive(Debug)]
@@ -53,8 +56,8 @@ impl<'a, K: ApiObject> IntoFuture for Create<'a, K> {
         let operation = self.client.operation("create", name, None);
         let (call, client, timeout) = (self.call(), self.client.client.clone(), self.timeout);
         Box::pin(async move {
-            let body = call::fetch(client, &operation, call, timeout).await?;
-            call::decode(&operation, &body)
+            let body = fetch(client, &operation, call, timeout).await?;
+            decode(&operation, &body)
         })
     }
 }
@@ -98,8 +101,8 @@ impl<'a, K: ApiObject> IntoFuture for Update<'a, K> {
         let operation = self.client.operation("update", name, self.subresource);
         let (call, client, timeout) = (self.call(), self.client.client.clone(), self.timeout);
         Box::pin(async move {
-            let body = call::fetch(client, &operation, call, timeout).await?;
-            call::decode(&operation, &body)
+            let body = fetch(client, &operation, call, timeout).await?;
+            decode(&operation, &body)
         })
     }
 }
@@ -144,8 +147,8 @@ impl<'a, K: ApiObject> IntoFuture for Get<'a, K> {
         let operation = self.client.operation("get", Some(self.name), None);
         let (call, client, timeout) = (self.call(), self.client.client.clone(), self.timeout);
         Box::pin(async move {
-            let body = call::fetch(client, &operation, call, timeout).await?;
-            call::decode(&operation, &body)
+            let body = fetch(client, &operation, call, timeout).await?;
+            decode(&operation, &body)
         })
     }
 }
@@ -245,12 +248,12 @@ impl<'a, K: ApiObject> IntoFuture for Delete<'a, K> {
         let operation = self.client.operation("delete", Some(self.name), None);
         let (call, client, timeout) = (self.call(), self.client.client.clone(), self.timeout);
         Box::pin(async move {
-            let body = call::fetch(client, &operation, call, timeout).await?;
-            let answer: Kind = call::decode(&operation, &body)?;
+            let body = fetch(client, &operation, call, timeout).await?;
+            let answer: Kind = decode(&operation, &body)?;
             if answer.kind == "Status" {
-                call::decode(&operation, &body).map(Deleted::Status)
+                decode(&operation, &body).map(Deleted::Status)
             } else {
-                call::decode(&operation, &body).map(Deleted::Object)
+                decode(&operation, &body).map(Deleted::Object)
             }
         })
     }
@@ -294,8 +297,8 @@ impl<'a, K: ApiObject, P: Serialize + Debug> IntoFuture for PatchRequest<'a, K, 
         let operation = self.client.operation("patch", Some(self.name), None);
         let (call, client, timeout) = (self.call(), self.client.client.clone(), self.timeout);
         Box::pin(async move {
-            let body = call::fetch(client, &operation, call, timeout).await?;
-            call::decode(&operation, &body)
+            let body = fetch(client, &operation, call, timeout).await?;
+            decode(&operation, &body)
         })
     }
 }
@@ -353,8 +356,8 @@ impl<'a, K: ApiObject, A: Serialize> IntoFuture for Apply<'a, K, A> {
         });
         let (client, timeout) = (self.client.client.clone(), self.timeout);
         Box::pin(async move {
-            let body = call::fetch(client, &operation, call, timeout).await?;
-            call::decode(&operation, &body)
+            let body = fetch(client, &operation, call, timeout).await?;
+            decode(&operation, &body)
         })
     }
 }

@@ -2,8 +2,7 @@
 
 use kube::api::ValidationDirective;
 
-use super::Query;
-use crate::error::InvalidRequest;
+use crate::{error::InvalidRequest, wire::Query};
 
 /// The options of a request that writes.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +32,7 @@ impl WriteOptions {
 macro_rules! timeout_option {
     () => {
         /// Gives up after `limit`, which covers the whole exchange; the error then
-        /// [is a timeout](crate::Error::is_timeout).
+        /// [is a timeout](crate::error::Error::is_timeout).
         pub fn timeout(mut self, limit: std::time::Duration) -> Self {
             self.timeout = Some(limit);
             self

@@ -10,12 +10,15 @@ use kube::api::{ListParams, Patch};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    ApiObject, Call, JSON, TypedClient, WriteOptions, call,
+    ApiObject, TypedClient, WriteOptions,
     collection::populate_list,
     object::{apply_call, patch_call},
     options::{field_manager_option, force_option, timeout_option, write_options},
 };
-use crate::error::{InvalidRequest, Result};
+use crate::{
+    error::{InvalidRequest, Result},
+    wire::{Call, JSON, decode, fetch},
+};
 
 /// Writes the future of a request that decodes its answer into `R`.
 macro_rules! answer_with_result {
@@ -32,8 +35,8 @@ macro_rules! answer_with_result {
                 let operation = self.client.operation(Self::VERB, self.name(), self.subresource());
                 let (call, client, timeout) = (self.call(), self.client.client.clone(), self.timeout);
                 Box::pin(async move {
-                    let body = call::fetch(client, &operation, call, timeout).await?;
-                    call::decode(&operation, &body)
+                    let body = fetch(client, &operation, call, timeout).await?;
+                    decode(&operation, &body)
                 })
             }
         }

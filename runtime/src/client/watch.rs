@@ -10,20 +10,17 @@ use std::{
 use bytes::Bytes;
 use futures::{Stream, StreamExt as _, stream::BoxStream};
 use kube::{api::ListParams, core::ApiResource};
-use rand::RngExt as _;
 use tokio::time::Instant;
 
 use super::{ApiObject, TypedClient};
 use crate::{
-    BackoffConfig, CacheObject as _, InvalidObject, Scope, Selectors,
+    backoff::{Backoff, BackoffConfig},
     decode::{Decoded, decode_event},
+    delta::{InvalidObject, Scope},
     error::{Cause, Error, Result},
-    reflector::{Backoff, is_version_too_large},
-    wire::{Collection, Start, Watch},
+    object::CacheObject as _,
+    wire::{Collection, SHORT_WATCH, Selectors, Start, Watch, watch_timeout},
 };
-
-/// A watch that the server ends sooner is not normal.
-pub(crate) const SHORT_WATCH: Duration = Duration::from_secs(1);
 
 /// One change that a watch tells of.
 #[derive(Clone, Debug, PartialEq)]
@@ -217,14 +214,8 @@ fn can_resume(error: &Error) -> bool {
     match error.cause() {
         Cause::InvalidRequest(_) => false,
         _ => match error.code() {
-            Some(code) => code >= 500 || error.is_too_many_requests() || is_version_too_large(error),
+            Some(code) => code >= 500 || error.is_too_many_requests() || error.is_version_too_large(),
             None => true,
         },
     }
-}
-
-/// How long the server is asked to keep a watch: 5 to 10 minutes, at random, so that many watches
-/// that began together do not all end together.
-pub(crate) fn watch_timeout() -> Duration {
-    Duration::from_secs(rand::rng().random_range(300..=600))
 }

@@ -10,7 +10,7 @@ use serde::{
 use serde_json::value::RawValue;
 
 use super::{ObjectSeed, Unreadable, decode_object};
-use crate::InvalidObject;
+use crate::delta::InvalidObject;
 
 /// What one line of a watch says.
 #[derive(Debug)]
@@ -190,7 +190,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::ObjectKey;
+    use crate::object::ObjectKey;
 
     fn decode(line: impl ToString) -> Result<Decoded<ConfigMap>, Unreadable> {
         decode_event(line.to_string().as_bytes(), false)

@@ -15,7 +15,7 @@ use serde::{
 use serde_json::value::RawValue;
 
 use super::{ObjectSeed, Unreadable, decode_object};
-use crate::InvalidObject;
+use crate::delta::InvalidObject;
 
 /// One page of a list.
 #[derive(Debug)]

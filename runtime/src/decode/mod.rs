@@ -20,7 +20,7 @@ use serde::{
 };
 use slim::Slim;
 
-use crate::{InvalidObject, ObjectKey};
+use crate::{delta::InvalidObject, object::ObjectKey};
 
 /// Text that cannot be read at all.
 #[derive(Debug, thiserror::Error)]

@@ -11,7 +11,7 @@ use std::fmt;
 use tokio::sync::mpsc;
 
 use super::Delta;
-use crate::{DeltaSink, SinkClosed};
+use crate::delta::{DeltaSink, SinkClosed};
 
 /// A queue that holds at most `capacity` deltas (at least one).
 pub fn delta_queue<K>(capacity: usize) -> (DeltaSender<K>, DeltaReceiver<K>) {

@@ -10,8 +10,13 @@ use std::{
 
 use super::{FactoryError, InformerFactory};
 use crate::{
-    Error, ErrorHook, ReflectorConfig, Scope, Selector, Selectors, Transform, Watched,
-    informer::checked_resync, selector::is_dns_label,
+    delta::Scope,
+    error::Error,
+    informer::checked_resync,
+    object::Watched,
+    reflector::{ErrorHook, ReflectorConfig, Transform},
+    selector::{Selector, is_dns_label},
+    wire::Selectors,
 };
 
 /// How informers list and watch: what [`tweak_list_options`](InformerFactoryBuilder::tweak_list_options)

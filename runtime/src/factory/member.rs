@@ -8,8 +8,10 @@ use tokio::{runtime::Handle, sync::watch};
 
 use super::builder::Settings;
 use crate::{
-    GenericInformer, InformerConfig, Reflector, ReflectorState, Scope, SharedInformer, Watched, delta_queue,
-    informer::SyncReceiver,
+    delta::{Scope, delta_queue},
+    informer::{GenericInformer, InformerConfig, SharedInformer, SyncReceiver},
+    object::Watched,
+    reflector::{Reflector, ReflectorState},
 };
 
 /// So many deltas can wait between the reflectors of an informer and its cache.

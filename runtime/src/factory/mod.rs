@@ -13,11 +13,11 @@
 //! * [`InformerFactoryBuilder::transform`] drops fields of a type before it is cached.
 //! * [`InformerFactory::metadata_informer`] asks the server for the metadata alone.
 //! * A slim type has only the fields that one needs; the rest is skipped while decoding. It is a
-//!   struct that implements `Deserialize`, [`CacheObject`](crate::CacheObject) and
-//!   [`Watched`](crate::Watched), and then is like any other type:
+//!   struct that implements `Deserialize`, [`CacheObject`](crate::object::CacheObject) and
+//!   [`Watched`](crate::object::Watched), and then is like any other type:
 //!
 //! ```
-//! use genclient_runtime::{CacheObject, InformerFactory, SharedInformer, Watched};
+//! use genclient_runtime::{InformerFactory, SharedInformer, object::{CacheObject, Watched}};
 //! use k8s_openapi::api::core::v1::Pod;
 //! use kube::core::ApiResource;
 //!
@@ -65,7 +65,11 @@ use self::{
     builder::Settings,
     member::{AnyMember, Member},
 };
-use crate::{GenericInformer, ParseSelectorError, ResyncTooShort, SharedInformer, Watched};
+use crate::{
+    informer::{GenericInformer, ResyncTooShort, SharedInformer},
+    object::Watched,
+    selector::ParseSelectorError,
+};
 
 pub use builder::{InformerFactoryBuilder, InformerListOptions};
 

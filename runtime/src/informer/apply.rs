@@ -18,7 +18,9 @@ use hashbrown::HashTable;
 
 use super::notice::{Notice, Step, key_hash};
 use crate::{
-    CacheObject, Cause, Delta, FinalState, InvalidObject, ObjectKey, Scope,
+    delta::{Delta, InvalidObject, Scope},
+    informer::{Cause, FinalState},
+    object::{CacheObject, ObjectKey},
     resource_version::{compare, has_reached, is_older},
     store::{Batch, namespace_of},
 };

@@ -21,7 +21,11 @@ use std::sync::Arc;
 use hashbrown::HashTable;
 
 use super::notice::{Notice, Step};
-use crate::{CacheObject, Cause, Event, FinalState, store::namespace_of};
+use crate::{
+    informer::{Cause, Event, FinalState},
+    object::CacheObject,
+    store::namespace_of,
+};
 
 /// An empty backlog whose tables have room for more than this gives the room back.
 const KEPT_ROOM: usize = 1024;

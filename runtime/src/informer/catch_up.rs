@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Phase, SharedInformer};
-use crate::{CacheObject, Scope, resource_version};
+use crate::{delta::Scope, object::CacheObject, resource_version};
 
 /// Why the cache did not catch up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{metrics::InformerMetrics, signal::SyncReceiver, subscriber::Subscriber};
-use crate::{CacheObject, Event};
+use crate::{informer::Event, object::CacheObject};
 
 /// After this many events a handler's task lets others run.
 const EVENTS_PER_TURN: usize = 32;
@@ -18,7 +18,7 @@ const EVENTS_PER_TURN: usize = 32;
 /// Each handler has a task of its own, in which it is called with one event after the other, so it
 /// may keep state without a lock. It should be quick, typically putting a key into a work queue: it
 /// holds one of the runtime's threads while it runs. What must wait or do I/O takes
-/// [`SharedInformer::events`](crate::SharedInformer::events) instead. A handler that is slow, or
+/// [`SharedInformer::events`](crate::informer::SharedInformer::events) instead. A handler that is slow, or
 /// blocks for good, neither delays other handlers nor costs more than two events a key.
 ///
 /// Closures are handlers:

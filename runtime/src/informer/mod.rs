@@ -14,6 +14,8 @@
 mod apply;
 mod backlog;
 mod catch_up;
+mod event;
+mod generic;
 mod handler;
 mod metrics;
 mod notice;
@@ -39,11 +41,15 @@ use self::{
     subscriber::Subscriber,
 };
 use crate::{
-    CacheObject, Cause, Delta, DeltaReceiver, Index, IndexError, InvalidObject, Lister, Scope, Store,
-    store::{State, Writer},
+    delta::{Delta, DeltaReceiver, InvalidObject, Scope},
+    lister::Lister,
+    object::CacheObject,
+    store::{Index, IndexError, State, Store, Writer},
 };
 
 pub use catch_up::CatchUpError;
+pub use event::{Cause, Event, FinalState};
+pub use generic::GenericInformer;
 pub use handler::{EventHandler, HandlerRegistration};
 pub(crate) use signal::SyncReceiver;
 pub use stream::EventStream;

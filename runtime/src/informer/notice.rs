@@ -7,7 +7,11 @@ use std::{
 
 use hashbrown::DefaultHashBuilder;
 
-use crate::{CacheObject, Cause, FinalState, store::namespace_of};
+use crate::{
+    informer::{Cause, FinalState},
+    object::CacheObject,
+    store::namespace_of,
+};
 
 /// One step of one object in the store. Each backlog makes of it what its handler has still to hear.
 pub(crate) struct Notice<K> {

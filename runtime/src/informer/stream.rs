@@ -10,7 +10,7 @@ use std::{
 use futures::Stream;
 
 use super::subscriber::Subscriber;
-use crate::{CacheObject, Event};
+use crate::{informer::Event, object::CacheObject};
 
 /// The events of an informer as a stream, for whoever is async.
 ///

@@ -13,7 +13,7 @@ use super::{
     notice::Notice,
     signal::{SyncReceiver, SyncSender},
 };
-use crate::{CacheObject, Event};
+use crate::{informer::Event, object::CacheObject};
 
 /// One listener of an informer. The informer pushes, and one task or stream takes out.
 pub(crate) struct Subscriber<K> {

@@ -1,8 +1,8 @@
 //! What a reflector lists and watches, and how.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc};
 
-use crate::{Error, Scope};
+use crate::{backoff::BackoffConfig, delta::Scope, error::Error, wire::Selectors};
 
 /// A change made to each object once, before it is cached.
 pub type Transform<K> = Arc<dyn Fn(&mut K) + Send + Sync>;
@@ -80,36 +80,5 @@ impl<K> fmt::Debug for ReflectorConfig<K> {
             .field("page_size", &self.page_size)
             .field("backoff", &self.backoff)
             .finish()
-    }
-}
-
-/// Which objects of a kind are followed, in Kubernetes' grammar; the server evaluates it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Selectors {
-    /// A label selector, such as `env in (dev,test),!legacy`.
-    pub labels: Option<String>,
-    /// A field selector, such as `metadata.name=example`.
-    pub fields: Option<String>,
-}
-
-/// The pauses between failed attempts: each is drawn at random from a range that doubles, between
-/// `min` and `max`, and the first range returns after a quiet time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BackoffConfig {
-    /// No pause is shorter.
-    pub min: Duration,
-    /// No pause is longer, except where the server asks for it.
-    pub max: Duration,
-    /// After this time without a failure the pauses start from `min` again.
-    pub reset_after: Duration,
-}
-
-impl Default for BackoffConfig {
-    fn default() -> Self {
-        Self {
-            min: Duration::from_millis(800),
-            max: Duration::from_secs(30),
-            reset_after: Duration::from_secs(120),
-        }
     }
 }

@@ -14,8 +14,9 @@ use tokio::task::{JoinError, JoinHandle};
 
 use super::Transform;
 use crate::{
-    InvalidObject, ObjectKey, Watched,
     decode::{Decoded, ListPage, Unreadable, decode_event, decode_list},
+    delta::InvalidObject,
+    object::{ObjectKey, Watched},
     panics,
 };
 

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, sync::Arc};
 use tokio::task::JoinHandle;
 
 use super::decoder::{DecodedLines, Decoder, are_few, joined};
-use crate::{Result, Watched, wire::Watch};
+use crate::{error::Result, object::Watched, wire::Watch};
 
 /// So many batches of lines are decoded at the same time.
 const AHEAD: usize = 2;

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use crate::{InvalidObject, ObjectKey, Watched};
+use crate::{
+    delta::InvalidObject,
+    object::{ObjectKey, Watched},
+};
 
 /// The objects of a streamed list, until its closing bookmark.
 ///

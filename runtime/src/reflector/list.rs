@@ -5,17 +5,14 @@ use std::{sync::Arc, time::Duration};
 use kube::core::{Status, response::reason};
 use tokio::time::Instant;
 
-use super::{
-    DeltaSink, Events, Next, ReflectorState, Run, Stop, decoder::DecodedLines, initial::Initial,
-    is_version_too_large,
-};
+use super::{Events, Next, ReflectorState, Run, Stop, decoder::DecodedLines, initial::Initial};
 use crate::{
-    Delta, Error, InvalidObject, ObjectKey, Watched,
-    client::watch_timeout,
     decode::{Decoded, peek_token},
-    error::Cause,
+    delta::{Delta, DeltaSink, InvalidObject},
+    error::{Cause, Error},
+    object::{ObjectKey, Watched},
     resource_version::is_older,
-    wire::{Page, Start},
+    wire::{Page, Start, watch_timeout},
 };
 
 /// A server that streams lists does not fall silent for so long before the end of the list. One that
@@ -107,7 +104,7 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
             };
             let body = match body {
                 Ok(body) => body,
-                Err(error) if error.is_gone() || is_version_too_large(&error) => {
+                Err(error) if error.is_gone() || error.is_version_too_large() => {
                     match page {
                         Page::First { not_older_than: None } => return Err(error.into()),
                         // The server does not know the version any more, or not yet: its newest state
@@ -163,7 +160,7 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
                 Err(error) => Err(error.into()),
             };
             match outcome {
-                Err(Stop::Failed(error)) if error.is_gone() || is_version_too_large(&error) => {
+                Err(Stop::Failed(error)) if error.is_gone() || error.is_version_too_large() => {
                     if not_older_than.take().is_none() {
                         return Err(error.into());
                     }

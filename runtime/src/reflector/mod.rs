@@ -3,10 +3,10 @@
 //! What a sink can rely on:
 //!
 //! - **First the whole state, then every change, in the server's order.** The state comes as one
-//!   [`Delta::Replace`](crate::Delta::Replace), at the start and whenever changes may have been missed.
+//!   [`Delta::Replace`](crate::delta::Delta::Replace), at the start and whenever changes may have been missed.
 //! - **Never back in time.** A later list is asked to be no older than what was already told. Only
 //!   where the server does not know that version is its newest state taken instead. If even that is
-//!   older, the server's own history was set back, and a [`Delta::Reset`](crate::Delta::Reset) says so.
+//!   older, the server's own history was set back, and a [`Delta::Reset`](crate::delta::Delta::Reset) says so.
 //! - **No needless lists.** An ended, cut or refused watch goes on from the last version; bookmarks
 //!   keep that version young. Only a version that has expired makes a new list necessary.
 //! - **A list is streamed** (`sendInitialEvents`) where the server offers that, and read in pages where
@@ -23,14 +23,12 @@
 //!
 //! The reflector works as long as [`Reflector::run`] is polled; dropping that future ends it.
 
-mod backoff;
 mod config;
 mod decoder;
 mod events;
 mod initial;
 mod list;
 mod report;
-mod sink;
 mod state;
 mod watch;
 
@@ -40,16 +38,17 @@ use kube::Client;
 use tokio::{sync::watch as watched, time::Instant};
 use tracing::Instrument as _;
 
-pub(crate) use backoff::Backoff;
-pub use config::{BackoffConfig, ErrorHook, ReflectorConfig, Selectors, Transform};
+pub use config::{ErrorHook, ReflectorConfig, Transform};
 use decoder::Decoder;
 use events::Events;
 use report::Report;
-pub use sink::{DeltaSink, SinkClosed};
-pub(crate) use state::is_version_too_large;
 pub use state::{Problem, ReflectorState};
 
-use crate::{Error, Scope, Watched, wire::Collection};
+use crate::{backoff::Backoff, error::Error, object::Watched, wire::Collection};
+pub use crate::{
+    delta::{Delta, DeltaReceiver, DeltaSender, DeltaSink, InvalidObject, Scope, SinkClosed, delta_queue},
+    wire::Selectors,
+};
 
 /// After this time a list is no longer part of the same trouble, and the next one need not wait.
 const LIST_QUIET: Duration = Duration::from_secs(30);

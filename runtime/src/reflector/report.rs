@@ -11,7 +11,8 @@ use tokio::{sync::watch, time::Instant};
 
 use super::{ErrorHook, Problem, ReflectorState};
 use crate::{
-    Delta, Error, InvalidObject, Scope,
+    delta::{Delta, InvalidObject, Scope},
+    error::Error,
     metrics::{
         REFLECTOR_ERRORS, REFLECTOR_EVENTS, REFLECTOR_INVALID_OBJECTS, REFLECTOR_LIST_DURATION,
         REFLECTOR_LISTED_OBJECTS, REFLECTOR_LISTS, REFLECTOR_WATCHES,

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use tokio::time::Instant;
 
-use crate::Error;
+use crate::error::Error;
 
 /// What a reflector is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ impl Problem {
             _ if error.is_forbidden() => Self::Forbidden,
             _ if error.is_unauthorized() => Self::Unauthorized,
             _ if error.is_too_many_requests() => Self::Busy,
-            _ if error.is_gone() || is_version_too_large(error) => Self::Version,
+            _ if error.is_gone() || error.is_version_too_large() => Self::Version,
             Some(500..) => Self::Server,
             Some(_) => Self::Refused,
             None if matches!(error.cause(), crate::error::Cause::Decode { .. }) => Self::Unreadable,
@@ -86,17 +86,4 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
-}
-
-/// Whether the server has not reached the version that it was asked for.
-///
-/// Servers have said so in three ways: by a cause, by a message with a cause of another name, and in
-/// the oldest ones by the message alone.
-pub(crate) fn is_version_too_large(error: &Error) -> bool {
-    const REASON: &str = "ResourceVersionTooLarge";
-    const MESSAGE: &str = "Too large resource version";
-    let Some(status) = error.status() else { return false };
-    let causes = status.details.iter().flat_map(|details| &details.causes);
-    status.message.contains(MESSAGE)
-        || causes.into_iter().any(|cause| cause.reason == REASON || cause.message.contains(MESSAGE))
 }

@@ -3,13 +3,13 @@
 use kube::core::Status;
 use tokio::time::Instant;
 
-use super::{DeltaSink, Events, Next, Run, Stop, decoder::DecodedLines};
+use super::{Events, Next, Run, Stop, decoder::DecodedLines};
 use crate::{
-    Delta, Error, Watched,
-    client::{SHORT_WATCH, watch_timeout},
     decode::{Decoded, Unreadable},
-    error::Cause,
-    wire::Start,
+    delta::{Delta, DeltaSink},
+    error::{Cause, Error},
+    object::Watched,
+    wire::{SHORT_WATCH, Start, watch_timeout},
 };
 
 impl<K: Watched, S: DeltaSink<K>> Run<K, S> {

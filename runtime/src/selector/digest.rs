@@ -24,7 +24,7 @@ impl LabelDigest {
     /// The digest of these labels.
     ///
     /// ```
-    /// # use genclient_runtime::LabelDigest;
+    /// # use genclient_runtime::selector::LabelDigest;
     /// let labels = [("app", "web"), ("tier", "front")];
     /// assert_eq!(LabelDigest::of(labels), LabelDigest::of([labels[1], labels[0]]));
     /// ```

@@ -17,7 +17,7 @@ pub(crate) use digest::Sieve;
 pub use parse::ParseSelectorError;
 pub(crate) use validate::is_dns_label;
 
-use crate::CacheObject;
+use crate::object::CacheObject;
 
 /// Which objects are wanted, by their labels.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

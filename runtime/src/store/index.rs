@@ -19,7 +19,7 @@ use std::{
 use hashbrown::{DefaultHashBuilder, HashTable, hash_table::Entry};
 
 use super::{Snapshot, Store, places::Places};
-use crate::{CacheObject, ObjectKey};
+use crate::object::{CacheObject, ObjectKey};
 
 /// Why an index could not be added, or was not found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

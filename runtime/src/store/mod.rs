@@ -22,7 +22,11 @@ pub use index::{Index, IndexError};
 pub(crate) use state::{State, namespace_of};
 pub(crate) use writer::{Batch, Writer};
 
-use crate::{CacheObject, ObjectKey, Scope, Selector};
+use crate::{
+    delta::Scope,
+    object::{CacheObject, ObjectKey},
+    selector::Selector,
+};
 
 /// A cheap handle to read the cache; what it reads follows the server.
 pub struct Store<K> {

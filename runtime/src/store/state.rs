@@ -28,8 +28,9 @@ use super::{
     places::Places,
 };
 use crate::{
-    CacheObject, Scope, Selector,
-    selector::{LabelDigest, Sieve},
+    delta::Scope,
+    object::CacheObject,
+    selector::{LabelDigest, Selector, Sieve},
 };
 
 /// A row with room for so few objects keeps it, whatever it holds.

@@ -13,7 +13,10 @@ use super::{
     index::{IndexTable, Prepared, TypedIndex},
     state::{Change, State},
 };
-use crate::{CacheObject, ObjectKey, Scope};
+use crate::{
+    delta::Scope,
+    object::{CacheObject, ObjectKey},
+};
 
 /// Where more objects than this part of the cache have changed, it is cheaper to copy the published
 /// tables than to repeat the changes, and the old states that are kept alive become many.

@@ -8,6 +8,7 @@
 //! - A watch has an end on our side too, a little after the server's, so that a connection that died
 //!   without a word is noticed.
 
+mod call;
 mod lines;
 
 use std::{
@@ -28,18 +29,30 @@ use kube::{
     client::Body,
     core::{ApiResource, DynamicObject, Resource as _},
 };
+use rand::RngExt as _;
 use tokio::time::Instant;
 use tower::service_fn;
 
 use crate::{
-    Scope, Selectors,
-    client::{Call, JSON, METADATA, METADATA_LIST, Refusal, check_namespace, send},
+    delta::Scope,
     error::{Cause, Error, InvalidRequest, Operation, Result},
+};
+pub(crate) use call::{
+    Call, JSON, METADATA, METADATA_LIST, Query, Refusal, check_namespace, decode, fetch, send,
 };
 use lines::Lines;
 
 /// How much longer than the server we wait for the end of a watch.
 const WATCH_GRACE: Duration = Duration::from_secs(30);
+
+/// A watch that the server ends sooner is not normal.
+pub(crate) const SHORT_WATCH: Duration = Duration::from_secs(1);
+
+/// How long the server is asked to keep a watch: 5 to 10 minutes, at random, so that many watches
+/// that began together do not all end together.
+pub(crate) fn watch_timeout() -> Duration {
+    Duration::from_secs(rand::rng().random_range(300..=600))
+}
 
 /// How long the server may take for a page of a list.
 const LIST_LIMIT: Duration = Duration::from_secs(120);
@@ -55,6 +68,15 @@ pub(crate) struct Collection {
     pub(crate) scope: Scope,
     pub(crate) selectors: Selectors,
     pub(crate) metadata_only: bool,
+}
+
+/// Which objects of a kind are followed, in Kubernetes' grammar; the server evaluates it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Selectors {
+    /// A label selector, such as `env in (dev,test),!legacy`.
+    pub labels: Option<String>,
+    /// A field selector, such as `metadata.name=example`.
+    pub fields: Option<String>,
 }
 
 /// Which page of a list is meant.

@@ -7,7 +7,11 @@ use std::sync::{
 };
 
 use futures::{FutureExt, StreamExt};
-use genclient_runtime::{Delta, Event, HandlerRegistration, Scope, SharedInformer};
+use genclient_runtime::{
+    Event, SharedInformer,
+    informer::HandlerRegistration,
+    reflector::{Delta, Scope},
+};
 use parking_lot::Mutex;
 
 use crate::support::*;
@@ -408,7 +412,7 @@ async fn when_its_source_ends_what_waits_is_still_delivered() {
 async fn an_informer_runs_once() {
     let (informer, _feed) = running();
     quiet().await;
-    let (sender, receiver) = genclient_runtime::delta_queue(1);
+    let (sender, receiver) = genclient_runtime::reflector::delta_queue(1);
     informer.run(receiver).await;
     sender.closed().await;
 }

@@ -5,7 +5,11 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use genclient_runtime::{Delta, Index, IndexError, Selector};
+use genclient_runtime::{
+    Selector,
+    reflector::Delta,
+    store::{Index, IndexError},
+};
 
 use crate::support::*;
 

@@ -8,7 +8,11 @@
 use std::collections::BTreeMap;
 
 use futures::{FutureExt, StreamExt};
-use genclient_runtime::{Delta, EventStream, InvalidObject, ObjectKey, Scope, SharedInformer};
+use genclient_runtime::{
+    ObjectKey, SharedInformer,
+    informer::EventStream,
+    reflector::{Delta, InvalidObject, Scope},
+};
 use proptest::{prelude::*, test_runner::FileFailurePersistence};
 
 use crate::support::*;

@@ -1,7 +1,7 @@
 //! The delta queue.
 
 use futures::FutureExt;
-use genclient_runtime::{Delta, SinkClosed, delta_queue};
+use genclient_runtime::reflector::{Delta, SinkClosed, delta_queue};
 
 use crate::support::*;
 

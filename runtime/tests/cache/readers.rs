@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use genclient_runtime::{Delta, Index, Selector};
+use genclient_runtime::{Selector, reflector::Delta, store::Index};
 
 use crate::support::*;
 

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use genclient_runtime::{Cause, Delta, Event, FinalState, Scope, Selector};
+use genclient_runtime::{
+    Cause, Event, FinalState, Selector,
+    reflector::{Delta, Scope},
+};
 
 use crate::support::*;
 

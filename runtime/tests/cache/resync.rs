@@ -3,7 +3,11 @@
 use std::time::Duration;
 
 use futures::{FutureExt, StreamExt};
-use genclient_runtime::{Delta, InformerConfig, ResyncTooShort, Scope, SharedInformer};
+use genclient_runtime::{
+    SharedInformer,
+    informer::{InformerConfig, ResyncTooShort},
+    reflector::{Delta, Scope},
+};
 
 use crate::support::*;
 

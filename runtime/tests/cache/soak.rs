@@ -12,7 +12,10 @@ use std::{
     time::Duration,
 };
 
-use genclient_runtime::{Delta, Event, Scope};
+use genclient_runtime::{
+    Event,
+    reflector::{Delta, Scope},
+};
 use parking_lot::Mutex;
 
 use crate::support::*;

@@ -7,8 +7,10 @@ use std::{
 };
 
 use genclient_runtime::{
-    CacheObject, Delta, DeltaSender, Event, InformerConfig, InvalidObject, ObjectKey, Scope, SharedInformer,
-    delta_queue,
+    Event, ObjectKey, SharedInformer,
+    informer::InformerConfig,
+    object::CacheObject,
+    reflector::{Delta, DeltaSender, InvalidObject, Scope, delta_queue},
 };
 use parking_lot::Mutex;
 

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use genclient_runtime::{CatchUpError, Delta, Scope};
+use genclient_runtime::{
+    informer::CatchUpError,
+    reflector::{Delta, Scope},
+};
 
 use crate::support::*;
 

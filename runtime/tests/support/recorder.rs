@@ -2,7 +2,11 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use genclient_runtime::{CacheObject, Delta, DeltaSink, InvalidObject, ObjectKey, SinkClosed};
+use genclient_runtime::{
+    ObjectKey,
+    object::CacheObject,
+    reflector::{Delta, DeltaSink, InvalidObject, SinkClosed},
+};
 use tokio::sync::mpsc;
 
 /// A sink and the view of what it was sent.

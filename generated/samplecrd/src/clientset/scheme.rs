@@ -3,7 +3,8 @@
 
 //! The known types: any manifest of theirs decodes into [`Object`].
 
-use genclient_runtime::{DecodeError, KnownObject, KnownType, Value, scheme};
+use genclient_runtime::{Value, scheme};
+use genclient_runtime::scheme::{DecodeError, KnownObject, KnownType};
 
 /// An object of any known type.
 #[derive(Clone, Debug)]

@@ -3,7 +3,8 @@
 
 //! The factory of shared informers.
 
-use genclient_runtime::{CacheSyncError, InformerFactory, InformerFactoryBuilder};
+use genclient_runtime::InformerFactory;
+use genclient_runtime::factory::{CacheSyncError, InformerFactoryBuilder};
 use crate::clientset::Clientset;
 use std::time::Duration;
 

@@ -1,9 +1,10 @@
 //! What goes wrong is a typed error that says what was tried.
 
 use genclient_runtime::{
-    Client, ErrorCause, ListParams, Patch, ValidationDirective,
+    Client, ListParams, Patch, ValidationDirective,
+    error::Cause as ErrorCause,
     kube::{Api, api::PostParams},
-    retry_on_conflict,
+    retry::retry_on_conflict,
 };
 use genclient_testenv::require_servers;
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};

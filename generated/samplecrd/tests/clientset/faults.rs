@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use genclient_runtime::{ListParams, WatchEvent, kube::ResourceExt as _};
+use genclient_runtime::{ListParams, client::WatchEvent, kube::ResourceExt as _};
 use genclient_testenv::require_servers;
 use samplecrd_client::clientset::Clientset;
 

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use futures::StreamExt as _;
 use genclient_runtime::{
-    Deleted, ListParams, ObjectMeta, Patch, PropagationPolicy, VersionMatch, WatchEvent, WatchStream,
+    ListParams, ObjectMeta, Patch, PropagationPolicy, VersionMatch,
+    client::{Deleted, WatchEvent, WatchStream},
     kube::ResourceExt as _,
 };
 use genclient_testenv::require_servers;

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use genclient_runtime::{CacheSyncError, FinalState, ListParams, Patch};
+use genclient_runtime::{FinalState, ListParams, Patch, factory::CacheSyncError};
 use genclient_testenv::require_servers;
 use samplecrd_client::{clientset::Clientset, informers::SharedInformerFactory};
 use serde_json::json;

@@ -1,6 +1,6 @@
 //! Objects that the server holds and that do not decode.
 
-use genclient_runtime::{Error, ErrorCause, ObjectKey, Patch, kube::ResourceExt as _};
+use genclient_runtime::{Error, ObjectKey, Patch, error::Cause as ErrorCause, kube::ResourceExt as _};
 use genclient_testenv::{TestEnv, require_servers};
 use samplecrd_client::{clientset::Clientset, informers::SharedInformerFactory};
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use genclient_runtime::{CatchUpError, Patch, kube::ResourceExt as _};
+use genclient_runtime::{Patch, informer::CatchUpError, kube::ResourceExt as _};
 use genclient_testenv::require_servers;
 use samplecrd_client::informers::SharedInformerFactory;
 use serde_json::json;

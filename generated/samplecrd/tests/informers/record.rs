@@ -5,7 +5,9 @@ use std::{
     sync::{Arc, mpsc},
 };
 
-use genclient_runtime::{CacheObject, Event, FinalState, HandlerRegistration, ObjectKey, SharedInformer};
+use genclient_runtime::{
+    Event, FinalState, ObjectKey, SharedInformer, informer::HandlerRegistration, object::CacheObject,
+};
 use parking_lot::Mutex;
 
 use crate::support::eventually;

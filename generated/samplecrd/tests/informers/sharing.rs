@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use genclient_runtime::{CacheSyncError, Event, GroupVersionResource, InformerFactory, Selector};
+use genclient_runtime::{Event, GroupVersionResource, InformerFactory, Selector, factory::CacheSyncError};
 use genclient_testenv::require_servers;
 use parking_lot::Mutex;
 use samplecrd_apis::samplecrd::v1::Network;

@@ -3,7 +3,9 @@
 
 //! Access to the informers by group, version and resource.
 
-use genclient_runtime::{GenericInformer, GroupVersionResource, UnknownResource};
+use genclient_runtime::GroupVersionResource;
+use genclient_runtime::informer::GenericInformer;
+use genclient_runtime::meta::UnknownResource;
 use super::SharedInformerFactory;
 
 impl SharedInformerFactory {

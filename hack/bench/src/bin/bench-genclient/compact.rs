@@ -6,7 +6,11 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use genclient_runtime::{CacheObject, LabelDigest, Watched, kube::core::ApiResource};
+use genclient_runtime::{
+    kube::core::ApiResource,
+    object::{CacheObject, Watched},
+    selector::LabelDigest,
+};
 use samplecrd_apis::samplecrd::v1::Network;
 use serde::{
     Deserialize, Deserializer,

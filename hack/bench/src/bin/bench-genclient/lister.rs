@@ -15,8 +15,11 @@ use genclient_bench::{
     shapes::{self, Shape},
 };
 use genclient_runtime::{
-    CacheObject, Delta, DeltaSender, Index, InformerConfig, Lister, Scope, Selector, SharedInformer,
-    delta_queue,
+    Lister, Selector, SharedInformer,
+    informer::InformerConfig,
+    object::CacheObject,
+    reflector::{Delta, DeltaSender, Scope, delta_queue},
+    store::Index,
 };
 use samplecrd_apis::samplecrd::v1::Network;
 

@@ -15,7 +15,7 @@ use genclient_bench::{
     replay::{Prepared, go},
     shapes::Shape,
 };
-use genclient_runtime::{Client, Event, InformerFactory, InformerFactoryBuilder, Watched};
+use genclient_runtime::{Client, Event, InformerFactory, factory::InformerFactoryBuilder, object::Watched};
 use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
 use samplecrd_apis::samplecrd::v1::Network;
 

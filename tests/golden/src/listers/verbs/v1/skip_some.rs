@@ -3,7 +3,8 @@
 
 //! The lister of `SkipSome` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Lister, NotFound, Selector};
+use genclient_runtime::{Lister, Selector};
+use genclient_runtime::lister::NotFound;
 use fixture_apis::verbs as v1;
 use std::sync::Arc;
 

@@ -4,8 +4,10 @@
 //! The typed client of `Twin` (`twin.test.io/v1`).
 
 use genclient_runtime::{
-    Api, Apply, Client, Create, Delete, DeleteCollection, Get, List, ListParams,
-    ObjectList, Patch, PatchRequest, Serialize, TypedClient, Update, WatchStream,
+    Api, Client, ListParams, ObjectList, Patch, Serialize, TypedClient,
+};
+use genclient_runtime::client::{
+    Apply, Create, Delete, DeleteCollection, Get, List, PatchRequest, Update, WatchStream,
 };
 use fixture_apis::first_labels::twin_test as v1;
 use std::fmt::Debug;

@@ -4,10 +4,12 @@
 //! The typed client of `Machine` (`methods.example.com/v1`).
 
 use genclient_runtime::{
-    Api, Apply, Client, Create, Delete, DeleteCollection, Get, List, ListParams,
-    ObjectList, Patch, PatchRequest, Serialize, SubresourceApply, SubresourceCreate,
-    SubresourceGet, SubresourceList, SubresourcePatch, SubresourceUpdate, TypedClient,
-    Update, WatchStream,
+    Api, Client, ListParams, ObjectList, Patch, Serialize, TypedClient,
+};
+use genclient_runtime::client::{
+    Apply, Create, Delete, DeleteCollection, Get, List, PatchRequest, SubresourceApply,
+    SubresourceCreate, SubresourceGet, SubresourceList, SubresourcePatch,
+    SubresourceUpdate, Update, WatchStream,
 };
 use fixture_apis::methods as v1;
 use std::fmt::Debug;

@@ -4,8 +4,11 @@
 //! The typed client of `Order` (`methods.example.com/v1`).
 
 use genclient_runtime::{
-    Api, Client, Get, List, ListParams, ObjectList, Patch, Serialize, SubresourceApply,
-    SubresourceCreate, SubresourceGet, SubresourcePatch, SubresourceUpdate, TypedClient,
+    Api, Client, ListParams, ObjectList, Patch, Serialize, TypedClient,
+};
+use genclient_runtime::client::{
+    Get, List, SubresourceApply, SubresourceCreate, SubresourceGet, SubresourcePatch,
+    SubresourceUpdate,
 };
 use fixture_apis::methods as v1;
 use std::fmt::Debug;

@@ -3,9 +3,9 @@
 
 //! The typed client of `Typed` (`names.example.com/v1`).
 
-use genclient_runtime::{
-    Api, Apply, Client, Create, Delete, DeleteCollection, Get, List, ListParams,
-    ObjectList, Patch, PatchRequest, Serialize, Update, WatchStream,
+use genclient_runtime::{Api, Client, ListParams, ObjectList, Patch, Serialize};
+use genclient_runtime::client::{
+    Apply, Create, Delete, DeleteCollection, Get, List, PatchRequest, Update, WatchStream,
 };
 use fixture_apis::names as v1;
 use std::fmt::Debug;

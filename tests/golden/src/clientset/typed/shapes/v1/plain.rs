@@ -3,9 +3,9 @@
 
 //! The typed client of `Plain` (`shapes.example.com/v1`).
 
-use genclient_runtime::{
-    Api, Apply, Client, Create, Delete, DeleteCollection, Get, List, ListParams, Patch,
-    PatchRequest, Serialize, TypedClient, Update, WatchStream,
+use genclient_runtime::{Api, Client, ListParams, Patch, Serialize, TypedClient};
+use genclient_runtime::client::{
+    Apply, Create, Delete, DeleteCollection, Get, List, PatchRequest, Update, WatchStream,
 };
 use fixture_apis::shapes as v1;
 use std::fmt::Debug;

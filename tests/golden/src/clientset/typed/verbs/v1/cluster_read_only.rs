@@ -3,9 +3,8 @@
 
 //! The typed client of `ClusterReadOnly` (`verbs.example.com/v1`).
 
-use genclient_runtime::{
-    Api, Client, Get, List, ListParams, ObjectList, TypedClient, WatchStream,
-};
+use genclient_runtime::{Api, Client, ListParams, ObjectList, TypedClient};
+use genclient_runtime::client::{Get, List, WatchStream};
 use fixture_apis::verbs as v1;
 
 /// Reads and writes the `ClusterReadOnly` objects of the cluster.

@@ -3,7 +3,8 @@
 
 //! The typed client of `OnlyGet` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Api, Client, Get, TypedClient};
+use genclient_runtime::{Api, Client, TypedClient};
+use genclient_runtime::client::Get;
 use fixture_apis::verbs as v1;
 
 /// Reads and writes the `OnlyGet` objects of one namespace.

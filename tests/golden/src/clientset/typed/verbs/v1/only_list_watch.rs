@@ -3,9 +3,8 @@
 
 //! The typed client of `OnlyListWatch` (`verbs.example.com/v1`).
 
-use genclient_runtime::{
-    Api, Client, List, ListParams, ObjectList, TypedClient, WatchStream,
-};
+use genclient_runtime::{Api, Client, ListParams, ObjectList, TypedClient};
+use genclient_runtime::client::{List, WatchStream};
 use fixture_apis::verbs as v1;
 
 /// Reads and writes the `OnlyListWatch` objects of one namespace.

@@ -3,7 +3,8 @@
 
 //! The typed client of `OnlyStatus` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Api, Apply, Client, Serialize, TypedClient, Update};
+use genclient_runtime::{Api, Client, Serialize, TypedClient};
+use genclient_runtime::client::{Apply, Update};
 use fixture_apis::verbs as v1;
 
 /// Reads and writes the `OnlyStatus` objects of one namespace.

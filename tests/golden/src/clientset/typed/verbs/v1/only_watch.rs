@@ -3,7 +3,8 @@
 
 //! The typed client of `OnlyWatch` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Api, Client, ListParams, TypedClient, WatchStream};
+use genclient_runtime::{Api, Client, ListParams, TypedClient};
+use genclient_runtime::client::WatchStream;
 use fixture_apis::verbs as v1;
 
 /// Reads and writes the `OnlyWatch` objects of one namespace.

@@ -3,9 +3,9 @@
 
 //! The typed client of `OnlyWrites` (`verbs.example.com/v1`).
 
-use genclient_runtime::{
-    Api, Apply, Client, Create, Delete, DeleteCollection, ListParams, Patch,
-    PatchRequest, Serialize, TypedClient, Update,
+use genclient_runtime::{Api, Client, ListParams, Patch, Serialize, TypedClient};
+use genclient_runtime::client::{
+    Apply, Create, Delete, DeleteCollection, PatchRequest, Update,
 };
 use fixture_apis::verbs as v1;
 use std::fmt::Debug;

@@ -3,7 +3,8 @@
 
 //! The typed client of `ReadOnlyWithoutWatch` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Api, Client, Get, List, ListParams, ObjectList, TypedClient};
+use genclient_runtime::{Api, Client, ListParams, ObjectList, TypedClient};
+use genclient_runtime::client::{Get, List};
 use fixture_apis::verbs as v1;
 
 /// Reads and writes the `ReadOnlyWithoutWatch` objects of one namespace.

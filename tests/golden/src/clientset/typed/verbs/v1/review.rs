@@ -3,7 +3,8 @@
 
 //! The typed client of `Review` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Api, Client, SubresourceCreate, TypedClient};
+use genclient_runtime::{Api, Client, TypedClient};
+use genclient_runtime::client::SubresourceCreate;
 use fixture_apis::verbs as v1;
 
 /// Reads and writes the `Review` objects of one namespace.

@@ -4,8 +4,10 @@
 //! The typed client of `SkipCreate` (`verbs.example.com/v1`).
 
 use genclient_runtime::{
-    Api, Apply, Client, Delete, DeleteCollection, Get, List, ListParams, ObjectList,
-    Patch, PatchRequest, Serialize, TypedClient, Update, WatchStream,
+    Api, Client, ListParams, ObjectList, Patch, Serialize, TypedClient,
+};
+use genclient_runtime::client::{
+    Apply, Delete, DeleteCollection, Get, List, PatchRequest, Update, WatchStream,
 };
 use fixture_apis::verbs as v1;
 use std::fmt::Debug;

@@ -9,7 +9,10 @@ use http_body_util::{BodyExt as _, Limited};
 use kube::{client::Body, core::Status};
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::error::{Cause, Error, InvalidRequest, Operation, Result};
+use crate::{
+    error::{Cause, Error, InvalidRequest, Operation, Result},
+    selector::is_dns_label,
+};
 
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
@@ -148,4 +151,27 @@ pub(crate) async fn send(client: &kube::Client, request: Request<Body>) -> Resul
     });
     status.code = code.as_u16();
     Err(Refusal { error: kube::Error::Api(status.boxed()), retry_after })
+}
+
+/// A namespace is a DNS label (RFC 1123).
+pub(crate) fn check_namespace(namespace: &str) -> Result<(), InvalidRequest> {
+    match is_dns_label(namespace) {
+        true => Ok(()),
+        false => Err(InvalidRequest::Namespace(namespace.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_namespace_must_be_a_dns_label() {
+        for valid in ["default", "a", "kube-system", "0a", &"x".repeat(63)] {
+            assert!(check_namespace(valid).is_ok(), "{valid}");
+        }
+        for invalid in ["", "Default", "a/b", "-a", "a-", "a.b", "a b", &"x".repeat(64)] {
+            assert!(check_namespace(invalid).is_err(), "{invalid}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{CacheObject, ObjectKey};
+use crate::object::{CacheObject, ObjectKey};
 
 /// One change of one object, as one handler sees it.
 ///

@@ -4,7 +4,10 @@ use std::{any::Any, fmt, sync::Arc};
 
 use kube::core::GroupVersionResource;
 
-use crate::{ObjectKey, SharedInformer, Watched};
+use crate::{
+    informer::SharedInformer,
+    object::{ObjectKey, Watched},
+};
 
 /// A shared informer, found by group, version and resource rather than by its type.
 ///

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use crate::Delta;
+use crate::delta::Delta;
 
 /// What a reflector feeds. Waiting in `send` holds the reflector back, and with it the server's
 /// stream: a sink is the place where back-pressure begins.

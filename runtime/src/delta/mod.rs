@@ -1,12 +1,14 @@
 //! What a reflector tells the informer: one change, or one whole new state.
 
 mod queue;
+mod sink;
 
 use std::sync::Arc;
 
 pub use queue::{DeltaReceiver, DeltaSender, delta_queue};
+pub use sink::{DeltaSink, SinkClosed};
 
-use crate::ObjectKey;
+use crate::object::ObjectKey;
 
 /// The part of a kind that one reflector lists and watches.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -5,7 +5,27 @@ use std::time::Duration;
 use rand::RngExt as _;
 use tokio::time::Instant;
 
-use super::BackoffConfig;
+/// The pauses between failed attempts: each is drawn at random from a range that doubles, between
+/// `min` and `max`, and the first range returns after a quiet time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BackoffConfig {
+    /// No pause is shorter.
+    pub min: Duration,
+    /// No pause is longer, except where the server asks for it.
+    pub max: Duration,
+    /// After this time without a failure the pauses start from `min` again.
+    pub reset_after: Duration,
+}
+
+impl Default for BackoffConfig {
+    fn default() -> Self {
+        Self {
+            min: Duration::from_millis(800),
+            max: Duration::from_secs(30),
+            reset_after: Duration::from_secs(120),
+        }
+    }
+}
 
 /// Doubling, jittered, capped pauses that start over after a quiet time.
 #[derive(Debug)]
