@@ -40,6 +40,17 @@ impl Backoff {
         Self { config, attempt: 0, last: None }
     }
 
+    /// Starts over: the next failure is the first.
+    pub(crate) fn reset(&mut self) {
+        self.attempt = 0;
+        self.last = None;
+    }
+
+    /// The quiet time, after which the pauses start over, begins now.
+    pub(crate) fn touch(&mut self) {
+        self.last = self.last.map(|last| last.max(Instant::now()));
+    }
+
     /// How many attempts have failed in a row.
     pub(crate) fn attempt(&self) -> u32 {
         self.attempt

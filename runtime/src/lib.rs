@@ -27,6 +27,7 @@ pub mod lister;
 pub mod meta;
 pub mod metrics;
 pub mod object;
+mod offload;
 pub mod owner;
 mod panics;
 pub mod reflector;

@@ -1,12 +1,23 @@
-//! Listers: what a controller reads of the cache, in client-go's shape.
+//! Listers: how a controller reads the cache, in client-go's shape.
 //!
-//! A lister asks no server. What it returns are shared objects (`Arc`), which nobody can change by
-//! accident.
+//! A lister sends no request. It returns shared objects (`Arc`), which cannot be changed by accident.
+//! An object of a cluster-scoped kind is found by its name, one of a namespaced kind by its namespace
+//! and name; the other way round does not compile:
+//!
+//! ```compile_fail
+//! # use genclient_runtime::Lister;
+//! # use k8s_openapi::api::core::v1::ConfigMap;
+//! fn find(lister: &Lister<ConfigMap>) {
+//!     lister.get("example"); // in which namespace?
+//! }
+//! ```
 
 use std::{fmt, sync::Arc};
 
+use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope};
+
 use crate::{
-    object::{CacheObject, ObjectKey},
+    object::{CacheObject, ObjectKey, Watched},
     selector::Selector,
     store::Store,
 };
@@ -49,24 +60,28 @@ impl<K: CacheObject> Lister<K> {
         self.store.list(selector)
     }
 
-    /// The object of this name, of a cluster-scoped kind.
+    /// The store under the lister.
+    pub fn store(&self) -> &Store<K> {
+        &self.store
+    }
+}
+
+impl<K: Watched<Scope = ClusterResourceScope>> Lister<K> {
+    /// The object of this name.
     pub fn get(&self, name: &str) -> Option<Arc<K>> {
         self.store.find(None, name)
     }
 
-    /// The object of this name, of a cluster-scoped kind, or an error that names it.
+    /// The object of this name, or an error that names it.
     pub fn require(&self, name: &str) -> Result<Arc<K>, NotFound> {
         self.get(name).ok_or_else(|| NotFound { key: ObjectKey::cluster(name) })
     }
+}
 
+impl<K: Watched<Scope = NamespaceResourceScope>> Lister<K> {
     /// The objects of one namespace.
     pub fn namespace(&self, namespace: impl Into<Arc<str>>) -> NamespaceLister<K> {
         NamespaceLister { store: self.store.clone(), namespace: namespace.into() }
-    }
-
-    /// The store under the lister.
-    pub fn store(&self) -> &Store<K> {
-        &self.store
     }
 }
 

@@ -22,6 +22,7 @@
 //! | `genclient_reflector_watches_total` | counter | `resource` | watches begun |
 //! | `genclient_reflector_events_total` | counter | `resource` | changes and bookmarks told |
 //! | `genclient_reflector_invalid_objects_total` | counter | `resource` | objects that did not decode, each time they came |
+//! | `genclient_reflector_last_event_timestamp_seconds` | gauge | `resource` | when the server last sent a list, a change or a bookmark, in Unix time; `time() -` this is the age of the cache |
 //! | `genclient_reflector_errors_total` | counter | `resource`, `problem` | failed attempts to list or watch |
 //! | `genclient_informer_deltas_total` | counter | `resource` | deltas that the cache took in |
 //! | `genclient_informer_relists_total` | counter | `resource` | lists that the cache was compared with |
@@ -30,6 +31,8 @@
 //! | `genclient_informer_objects` | gauge | `resource` | objects in the cache |
 //! | `genclient_informer_invalid_objects` | gauge | `resource` | objects at the server that do not decode |
 //! | `genclient_informer_synced` | gauge | `resource` | 1 once the first list is in the cache |
+//! | `genclient_informer_handler_backlog` | gauge | `resource` | objects that handlers and streams have still to be told of, all together |
+//! | `genclient_informer_failures_total` | counter | `resource` | informers that ended because of a panic while they applied changes |
 //! | `genclient_informer_handler_panics_total` | counter | `resource` | panics of event handlers that were caught |
 //! | `genclient_informer_index_panics_total` | counter | `resource` | panics of index functions that were caught |
 //!
@@ -38,7 +41,7 @@
 #[cfg(test)]
 pub(crate) mod test_recorder;
 
-use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
+use metrics::{Label, Unit, describe_counter, describe_gauge, describe_histogram};
 
 /// Keys that wait for a worker, or for their own current run to end.
 pub const WORKQUEUE_DEPTH: &str = "genclient_workqueue_depth";
@@ -72,6 +75,8 @@ pub const REFLECTOR_WATCHES: &str = "genclient_reflector_watches_total";
 pub const REFLECTOR_EVENTS: &str = "genclient_reflector_events_total";
 /// Objects that did not decode, each time they came.
 pub const REFLECTOR_INVALID_OBJECTS: &str = "genclient_reflector_invalid_objects_total";
+/// When the server last sent something, in Unix time.
+pub const REFLECTOR_LAST_EVENT: &str = "genclient_reflector_last_event_timestamp_seconds";
 /// Failed attempts to list or watch.
 pub const REFLECTOR_ERRORS: &str = "genclient_reflector_errors_total";
 /// Deltas that the cache took in.
@@ -88,10 +93,27 @@ pub const INFORMER_OBJECTS: &str = "genclient_informer_objects";
 pub const INFORMER_INVALID: &str = "genclient_informer_invalid_objects";
 /// 1 once the first list is in the cache.
 pub const INFORMER_SYNCED: &str = "genclient_informer_synced";
+/// Objects that handlers and streams have still to be told of.
+pub const INFORMER_BACKLOG: &str = "genclient_informer_handler_backlog";
+/// Informers that ended because of a panic.
+pub const INFORMER_FAILURES: &str = "genclient_informer_failures_total";
 /// Panics of event handlers that were caught.
 pub const INFORMER_HANDLER_PANICS: &str = "genclient_informer_handler_panics_total";
 /// Panics of index functions that were caught.
 pub const INFORMER_INDEX_PANICS: &str = "genclient_informer_index_panics_total";
+
+/// The labels of what concerns one resource.
+///
+/// An informer of metadata alone has a label of its own, and so has one of a named factory, so that two
+/// informers of one resource do not share their series.
+pub(crate) fn resource_labels(resource: &str, metadata_only: bool, name: Option<&str>) -> Vec<Label> {
+    let mut labels = vec![Label::new("resource", resource.to_owned())];
+    if metadata_only {
+        labels.push(Label::from_static_parts("form", "metadata"));
+    }
+    labels.extend(name.map(|name| Label::new("factory", name.to_owned())));
+    labels
+}
 
 enum Kind {
     Counter,
@@ -121,6 +143,7 @@ const ALL: &[(&str, Kind, Unit, &str)] = &[
         Unit::Count,
         "Objects that did not decode, each time they came",
     ),
+    (REFLECTOR_LAST_EVENT, Kind::Gauge, Unit::Seconds, "When the server last sent something, in Unix time"),
     (REFLECTOR_ERRORS, Kind::Counter, Unit::Count, "Failed attempts to list or watch"),
     (INFORMER_DELTAS, Kind::Counter, Unit::Count, "Deltas that the cache took in"),
     (INFORMER_RELISTS, Kind::Counter, Unit::Count, "Lists that the cache was compared with"),
@@ -139,6 +162,8 @@ const ALL: &[(&str, Kind, Unit, &str)] = &[
     (INFORMER_OBJECTS, Kind::Gauge, Unit::Count, "Objects in the cache"),
     (INFORMER_INVALID, Kind::Gauge, Unit::Count, "Objects at the server that do not decode"),
     (INFORMER_SYNCED, Kind::Gauge, Unit::Count, "1 once the first list is in the cache"),
+    (INFORMER_BACKLOG, Kind::Gauge, Unit::Count, "Objects that handlers have still to be told of"),
+    (INFORMER_FAILURES, Kind::Counter, Unit::Count, "Informers that ended because of a panic"),
     (INFORMER_HANDLER_PANICS, Kind::Counter, Unit::Count, "Panics of event handlers that were caught"),
     (INFORMER_INDEX_PANICS, Kind::Counter, Unit::Count, "Panics of index functions that were caught"),
 ];

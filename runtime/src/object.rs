@@ -1,6 +1,10 @@
-//! What the cache needs to know of an object, and how an object is named.
+//! What the cache needs to know about an object, and how objects are named.
 
-use std::{any::TypeId, fmt, str::FromStr};
+use std::{
+    any::{Any, TypeId},
+    fmt,
+    str::FromStr,
+};
 
 use kube::core::ApiResource;
 use serde::de::DeserializeOwned;
@@ -9,9 +13,12 @@ use crate::selector::LabelDigest;
 
 /// The few facts of an object that the store, the indexes and the selectors read.
 ///
-/// Every type with Kubernetes' `ObjectMeta` has it already. A cache that must be smaller than
+/// Every type with Kubernetes' `ObjectMeta` implements it already. A cache that must be smaller than
 /// `ObjectMeta` allows implements it for a compact type of its own.
-pub trait CacheObject: Send + Sync + 'static {
+///
+/// The trait is object-safe: a [`GenericInformer`](crate::informer::GenericInformer) gives out
+/// `Arc<dyn CacheObject>`, which coerces to `Arc<dyn Any + Send + Sync>` to get the type back.
+pub trait CacheObject: Any + Send + Sync {
     /// The object's name.
     fn name(&self) -> &str;
 
@@ -27,9 +34,9 @@ pub trait CacheObject: Send + Sync + 'static {
     /// The value of one label.
     fn label(&self, key: &str) -> Option<&str>;
 
-    /// The object's labels in short, by which selectors pass it over without a look at it.
+    /// A digest of the object's labels, by which selectors skip objects without reading them.
     ///
-    /// A type that does not give it is found by selectors all the same, only more slowly.
+    /// Selectors work without it, only more slowly.
     fn label_digest(&self) -> LabelDigest {
         LabelDigest::UNKNOWN
     }
@@ -62,18 +69,24 @@ impl<K: kube::Resource + Send + Sync + 'static> CacheObject for K {
     }
 }
 
-/// An object that can be listed and watched: what a reflector and an informer carry.
+/// An object that can be listed and watched by a reflector and cached by an informer.
 pub trait Watched: CacheObject + DeserializeOwned {
+    /// Whether objects of the kind are in namespaces:
+    /// [`NamespaceResourceScope`](k8s_openapi::NamespaceResourceScope) or
+    /// [`ClusterResourceScope`](k8s_openapi::ClusterResourceScope).
+    ///
+    /// A cluster-scoped kind is always followed whole, even by a factory that is bound to namespaces.
+    type Scope: 'static;
+
     /// Where the API server serves the kind.
     fn api_resource() -> ApiResource;
 
-    /// Whether objects of the kind are in namespaces. A cluster-scoped kind is always followed
-    /// whole, also by a factory that is bound to namespaces.
+    /// Whether objects of the kind are in namespaces.
     fn is_namespaced() -> bool {
-        true
+        TypeId::of::<Self::Scope>() != TypeId::of::<k8s_openapi::ClusterResourceScope>()
     }
 
-    /// Whether the type is read from the server's metadata alone, as kube's `PartialObjectMeta` is.
+    /// Whether the type decodes from metadata alone, as kube's `PartialObjectMeta` does.
     fn is_metadata_only() -> bool {
         false
     }
@@ -81,14 +94,12 @@ pub trait Watched: CacheObject + DeserializeOwned {
 
 impl<K> Watched for K
 where
-    K: kube::Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
+    K: kube::Resource<DynamicType = (), Scope: 'static> + DeserializeOwned + Send + Sync + 'static,
 {
+    type Scope = K::Scope;
+
     fn api_resource() -> ApiResource {
         ApiResource::erase::<K>(&())
-    }
-
-    fn is_namespaced() -> bool {
-        TypeId::of::<K::Scope>() != TypeId::of::<k8s_openapi::ClusterResourceScope>()
     }
 
     fn is_metadata_only() -> bool {
@@ -117,7 +128,7 @@ impl ObjectKey {
     }
 
     /// The key of this object.
-    pub fn of<K: CacheObject>(object: &K) -> Self {
+    pub fn of<K: CacheObject + ?Sized>(object: &K) -> Self {
         Self { namespace: object.namespace().map(str::to_owned), name: object.name().to_owned() }
     }
 }

@@ -2,7 +2,7 @@
 
 mod support;
 
-use genclient_runtime::reflector::{Reflector, ReflectorConfig};
+use genclient_runtime::reflector::Reflector;
 use k8s_openapi::api::core::v1::ConfigMap;
 use support::*;
 
@@ -10,7 +10,7 @@ use support::*;
 const OBJECTS: u64 = 3000;
 
 fn run(client: kube::Client, streaming_lists: bool) -> View<ConfigMap> {
-    let config = ReflectorConfig { streaming_lists, ..ReflectorConfig::default() };
+    let config = config(|config| config.list.streaming_lists = streaming_lists);
     let (sink, view) = recorder();
     tokio::spawn(Reflector::new(client, config).run(sink));
     view
@@ -25,7 +25,7 @@ fn large(name: &str, version: u64) -> serde_json::Value {
 
 /// The lines of these events in one text.
 fn lines(events: impl IntoIterator<Item = serde_json::Value>) -> String {
-    events.into_iter().map(|event| format!("{event}\n")).collect()
+    events.into_iter().map(|event| line(&event)).collect()
 }
 
 /// A stream of this text, in pieces that end anywhere, that stays open.

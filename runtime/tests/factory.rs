@@ -3,6 +3,7 @@
 mod support;
 
 use std::{
+    any::Any,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -42,9 +43,7 @@ fn factory_over(handler: impl Handler) -> (InformerFactory, Log) {
 }
 
 async fn quiet() {
-    for _ in 0..64 {
-        tokio::task::yield_now().await;
-    }
+    tokio::time::sleep(Duration::from_millis(20)).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -303,7 +302,8 @@ async fn an_informer_is_found_by_its_resource() {
     assert_eq!(generic.resource_version().as_deref(), Some("10"));
     let key = ObjectKey::namespaced("default", "a");
     assert_eq!(generic.keys(), std::slice::from_ref(&key));
-    let object = generic.get(&key).expect("it is there").downcast::<ConfigMap>().expect("its type");
+    let object: Arc<dyn Any + Send + Sync> = generic.get(&key).expect("it is there");
+    let object = object.downcast::<ConfigMap>().expect("its type");
     assert_eq!(object.metadata.name.as_deref(), Some("a"));
     assert!(generic.downcast::<ConfigMap>().is_some());
     assert!(generic.downcast::<Secret>().is_none());
@@ -347,6 +347,8 @@ impl CacheObject for Slim {
 }
 
 impl Watched for Slim {
+    type Scope = k8s_openapi::NamespaceResourceScope;
+
     fn api_resource() -> ApiResource {
         ApiResource::erase::<ConfigMap>(&())
     }
@@ -381,7 +383,7 @@ async fn bad_values_are_typed_errors_and_start_nothing() {
     let (client, log) = in_process(one_of_each);
     let builder = || InformerFactoryBuilder::<Generated>::new(client.clone());
     let too_short = Duration::from_millis(10);
-    let bad_selector = |options: &mut genclient_runtime::factory::InformerListOptions| {
+    let bad_selector = |options: &mut genclient_runtime::factory::ListOptions| {
         options.label_selector = Some("a=b=c".to_owned());
     };
     assert!(matches!(

@@ -45,9 +45,9 @@ async fn namespace(client: &kube::Client, name: &str) -> TypedClient<ConfigMap> 
 }
 
 fn in_namespace<K>(name: &str) -> ReflectorConfig<K> {
-    let mut config = ReflectorConfig { scope: Scope::Namespace(name.into()), ..ReflectorConfig::default() };
+    let mut config = ReflectorConfig::new(Scope::Namespace(name.into()));
     // Every namespace has a ConfigMap with the server's certificates.
-    config.selectors.labels = Some("app=test".into());
+    config.list.label_selector = Some("app=test".into());
     config
 }
 
@@ -257,8 +257,9 @@ async fn a_server_without_streamed_lists_is_followed_by_pages() {
     for number in 0..25 {
         maps.create(&map(&format!("map-{number:02}"), "1")).await.unwrap();
     }
-    let (mut view, _state) =
-        follow::<ConfigMap>(client, ReflectorConfig { page_size: 10, ..in_namespace("default") });
+    let mut paged_by_ten = in_namespace("default");
+    paged_by_ten.list.page_size = 10;
+    let (mut view, _state) = follow::<ConfigMap>(client, paged_by_ten);
     tokio::time::timeout(Duration::from_secs(10), view.next()).await.expect("refused, not waited for");
     assert_eq!((view.objects.len(), view.replaced), (25, 1));
     maps.delete("map-00").await.unwrap();

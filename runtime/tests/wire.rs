@@ -27,7 +27,7 @@ fn quick() -> ReflectorConfig<ConfigMap> {
         max: Duration::from_millis(4),
         ..BackoffConfig::default()
     };
-    ReflectorConfig { backoff, ..ReflectorConfig::default() }
+    config(|config| config.list.backoff = backoff)
 }
 
 fn follow(server: &ScriptedServer, config: ReflectorConfig<ConfigMap>) -> View<ConfigMap> {
@@ -61,7 +61,7 @@ async fn a_cut_in_the_middle_of_a_line_loses_nothing() {
     list.event(initial_events_end(10));
     list.event(modified(config_map("a", 11)));
     view.reach(11).await;
-    let half = modified(config_map("a", 12)).to_string();
+    let half = written(&modified(config_map("a", 12)));
     list.raw(half[..half.len() / 2].to_owned());
     list.cut();
     view.reach(13).await;

@@ -19,7 +19,7 @@ use crate::{
     delta::{InvalidObject, Scope},
     error::{Cause, Error, Result},
     object::CacheObject as _,
-    wire::{Collection, SHORT_WATCH, Selectors, Start, Watch, watch_timeout},
+    wire::{Collection, SHORT_WATCH, Selectors, Start, Timeouts, Watch},
 };
 
 /// One change that a watch tells of.
@@ -63,6 +63,7 @@ impl<K: ApiObject> WatchStream<K> {
                 fields: params.field_selector.clone(),
             },
             metadata_only: K::metadata_api(),
+            timeouts: Timeouts::default(),
         };
         let resuming = Resuming {
             collection,
@@ -157,7 +158,7 @@ impl<K: ApiObject> Resuming<K> {
         tokio::time::sleep(std::mem::take(&mut self.pause)).await;
         self.opened = Instant::now();
         let start = self.version.as_deref().map_or(Start::Anywhere, Start::After);
-        self.watch = Some(self.collection.watch(start, watch_timeout()).await?);
+        self.watch = Some(self.collection.watch(start).await?);
         Ok(())
     }
 

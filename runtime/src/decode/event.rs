@@ -9,7 +9,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::{ObjectSeed, Unreadable, decode_object};
+use super::{ObjectSeed, Unreadable, decode_object, first_look};
 use crate::delta::InvalidObject;
 
 /// What one line of a watch says.
@@ -52,32 +52,39 @@ pub(crate) fn decode_event<K: DeserializeOwned>(
 ) -> Result<Decoded<K>, Unreadable> {
     let line = std::str::from_utf8(line)?;
     let seed = ObjectSeed::new(keep_managed_fields);
-    let mut json = serde_json::Deserializer::from_str(line);
-    let decoded = Envelope(seed.clone()).deserialize(&mut json).and_then(|event| json.end().map(|()| event));
-    match decoded {
-        Ok(event) => Ok(event),
-        Err(error) if error.is_data() => decode_invalid(line, seed, error),
-        Err(error) => Err(error.into()),
+    let event = first_look(|| {
+        let mut json = serde_json::Deserializer::from_str(line);
+        let event = Envelope(seed.clone()).deserialize(&mut json)?;
+        json.end().map(|()| event)
+    })?;
+    match event {
+        Some(event) => Ok(event),
+        None => decode_invalid(line, seed),
     }
 }
 
-/// Looks again at a line that is sound JSON and does not decode.
-fn decode_invalid<K: DeserializeOwned>(
-    line: &str,
-    seed: ObjectSeed<K>,
-    error: serde_json::Error,
-) -> Result<Decoded<K>, Unreadable> {
+/// Takes a second look at a line that does not decode.
+fn decode_invalid<K: DeserializeOwned>(line: &str, seed: ObjectSeed<K>) -> Result<Decoded<K>, Unreadable> {
     #[derive(Deserialize)]
     struct Raw<'a> {
         r#type: EventType,
         #[serde(borrow)]
         object: &'a RawValue,
     }
-    let raw: Raw<'_> = serde_json::from_str(line)?;
-    match (raw.r#type, decode_object(raw.object.get(), seed)) {
-        (EventType::Added | EventType::Modified, Err(invalid)) => Ok(Decoded::Invalid(invalid)),
-        (EventType::Deleted, Err(invalid)) => Ok(Decoded::InvalidDeleted(invalid)),
-        _ => Err(error.into()),
+    let Raw { r#type, object } = serde_json::from_str(line)?;
+    match r#type {
+        EventType::Added => {
+            Ok(decode_object(object.get(), seed).map_or_else(Decoded::Invalid, Decoded::Added))
+        }
+        EventType::Modified => {
+            Ok(decode_object(object.get(), seed).map_or_else(Decoded::Invalid, Decoded::Modified))
+        }
+        EventType::Deleted => {
+            Ok(decode_object(object.get(), seed).map_or_else(Decoded::InvalidDeleted, Decoded::Deleted))
+        }
+        EventType::Bookmark => Ok(serde_json::from_str::<Bookmark>(object.get())?.into()),
+        EventType::Error => Ok(Decoded::Error(serde_json::from_str(object.get())?)),
+        EventType::Unknown => Ok(Decoded::Unknown),
     }
 }
 
@@ -116,7 +123,7 @@ impl<'de, K: DeserializeOwned> Visitor<'de> for Envelope<K> {
                 (Field::Object, Some(r#type)) => {
                     decoded = Some(map.next_value_seed(Object { r#type, seed: self.0.clone() })?);
                 }
-                // JSON has no order, though every server writes the type first.
+                // JSON objects have no order, although every server writes the type first.
                 (Field::Object, None) => early = Some(map.next_value()?),
                 (Field::Other, _) => drop(map.next_value::<IgnoredAny>()?),
             }
@@ -265,5 +272,94 @@ mod tests {
         assert!(decode_event::<ConfigMap>(b"\xff\xfe", false).is_err());
         let twice = json!({"type": "ADDED", "object": config_map(json!({}))});
         assert!(decode(format!("{twice}{twice}")).is_err());
+    }
+
+    /// An event as servers write it, with the type first.
+    fn typed(r#type: &str, object: &str) -> String {
+        format!(r#"{{"type":"{}","object":{object}}}"#, r#type)
+    }
+
+    /// A JSON value with this many levels.
+    fn nested(levels: usize) -> String {
+        format!("{}1{}", r#"{"a":"#.repeat(levels), "}".repeat(levels))
+    }
+
+    #[derive(Debug, serde::Deserialize)]
+    struct Free {
+        metadata: k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
+        spec: serde_json::Value,
+    }
+
+    #[test]
+    fn an_object_nested_too_deeply_is_invalid_and_says_who_it_is() {
+        let object = |levels| {
+            format!(
+                r#"{{"metadata":{{"namespace":"n","name":"deep","uid":"u","resourceVersion":"7"}},"spec":{}}}"#,
+                nested(levels)
+            )
+        };
+        for line in
+            [typed("ADDED", &object(5_000)), format!(r#"{{"object":{},"type":"MODIFIED"}}"#, object(5_000))]
+        {
+            let Decoded::Invalid(invalid) = decode_event::<Free>(line.as_bytes(), false).unwrap() else {
+                panic!("not invalid")
+            };
+            assert_eq!(
+                (&*invalid.key.to_string(), &*invalid.uid, &*invalid.resource_version),
+                ("n/deep", "u", "7")
+            );
+            assert!(invalid.error.contains("recursion limit"), "{}", invalid.error);
+        }
+        let gone = typed("DELETED", &object(5_000));
+        assert!(matches!(decode_event::<Free>(gone.as_bytes(), false).unwrap(), Decoded::InvalidDeleted(_)));
+        let Decoded::Added(read) =
+            decode_event::<Free>(typed("ADDED", &object(100)).as_bytes(), false).unwrap()
+        else {
+            panic!("a hundred levels are read")
+        };
+        assert!(read.spec.is_object() && read.metadata.name.is_some());
+        // A type that does not look at the deep part reads the object.
+        let slim = typed("ADDED", &object(5_000));
+        assert!(matches!(decode_event::<ConfigMap>(slim.as_bytes(), false).unwrap(), Decoded::Added(_)));
+    }
+
+    #[test]
+    fn one_odd_field_of_the_metadata_does_not_cost_the_name() {
+        for odd in ["null", "7", "{}", "[1]"] {
+            let object = format!(
+                r#"{{"metadata":{{"name":"b","namespace":"n","uid":{odd},"resourceVersion":"3"}},"data":7}}"#
+            );
+            let Decoded::Invalid(invalid) = decode(typed("ADDED", &object)).unwrap() else {
+                panic!("not invalid")
+            };
+            assert_eq!((&*invalid.key.to_string(), &*invalid.resource_version), ("n/b", "3"), "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_type_that_panics_while_it_is_decoded_makes_an_invalid_object() {
+        #[derive(Debug)]
+        struct Panics;
+
+        impl<'de> Deserialize<'de> for Panics {
+            fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+                panic!("no such luck")
+            }
+        }
+
+        let line = typed("ADDED", &config_map(json!({})).to_string());
+        let Decoded::Invalid(invalid) = decode_event::<Panics>(line.as_bytes(), false).unwrap() else {
+            panic!("not invalid")
+        };
+        assert_eq!(invalid.key, ObjectKey::namespaced("default", "example"));
+        assert_eq!(invalid.error, "decoding the object panicked: no such luck");
+    }
+
+    #[test]
+    fn a_long_error_is_cut() {
+        let line =
+            typed("ADDED", &format!(r#"{{"metadata":{{"name":"a"}},"data":"{}"}}"#, "ü".repeat(2_000)));
+        let Decoded::Invalid(invalid) = decode(line).unwrap() else { panic!("not invalid") };
+        assert!(invalid.error.len() < 600 && invalid.error.ends_with('…'), "{}", invalid.error);
     }
 }

@@ -1,7 +1,7 @@
 //! One page of a list.
 //!
-//! A list is believed only if it has a version and a field `items`: an empty answer from something
-//! between us and the server must not read as "all objects are gone".
+//! A list must have a resource version and a field `items`. An empty answer, from a proxy for example,
+//! must not read as "all objects are gone".
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::{ObjectSeed, Unreadable, decode_object};
+use super::{ObjectSeed, Unreadable, decode_object, first_look};
 use crate::delta::InvalidObject;
 
 /// One page of a list.
@@ -73,37 +73,65 @@ pub(crate) fn decode_list<K: DeserializeOwned>(
     body: &[u8],
     keep_managed_fields: bool,
 ) -> Result<ListPage<K>, Unreadable> {
-    let body = std::str::from_utf8(body)?;
-    let seed = ObjectSeed::new(keep_managed_fields);
-    let mut json = serde_json::Deserializer::from_str(body);
-    let page = Page(seed.clone()).deserialize(&mut json).and_then(|page| json.end().map(|()| page));
+    let text = std::str::from_utf8(body)?;
+    let page = first_look(|| {
+        let mut json = serde_json::Deserializer::from_str(text);
+        let page = Page(ObjectSeed::new(keep_managed_fields)).deserialize(&mut json)?;
+        json.end().map(|()| page)
+    })?;
     match page {
-        Ok((meta, objects)) => page_of(meta, objects, Vec::new()),
-        Err(error) if error.is_data() => decode_one_by_one(body, seed),
-        Err(error) => Err(error.into()),
+        Some((meta, objects)) => page_of(meta, objects, Vec::new()),
+        None => {
+            let mut page = RawPage::parse(body)?;
+            while page.decode_some(usize::MAX, keep_managed_fields) {}
+            page.finish()
+        }
     }
 }
 
-/// Looks again at a page of which something does not decode.
-fn decode_one_by_one<K: DeserializeOwned>(
-    body: &str,
-    seed: ObjectSeed<K>,
-) -> Result<ListPage<K>, Unreadable> {
-    #[derive(Deserialize)]
-    struct Raw<'a> {
-        metadata: ListMeta,
-        #[serde(borrow)]
-        items: Vec<&'a RawValue>,
-    }
-    let raw: Raw<'_> = serde_json::from_str(body)?;
-    let (mut objects, mut invalid) = (Vec::new(), Vec::new());
-    for item in raw.items {
-        match decode_object(item.get(), seed.clone()) {
-            Ok(object) => objects.push(object),
-            Err(error) => invalid.push(error),
+/// A page whose items are decoded one by one.
+pub(crate) struct RawPage<'a, K> {
+    meta: ListMeta,
+    items: std::vec::IntoIter<&'a RawValue>,
+    objects: Vec<K>,
+    invalid: Vec<InvalidObject>,
+}
+
+impl<'a, K: DeserializeOwned> RawPage<'a, K> {
+    /// Finds the items of a page without decoding them.
+    pub(crate) fn parse(body: &'a [u8]) -> Result<Self, Unreadable> {
+        #[derive(Deserialize)]
+        struct Raw<'a> {
+            metadata: ListMeta,
+            // Go writes an empty list as `null`, and a list without the field is none.
+            #[serde(borrow, deserialize_with = "Option::deserialize")]
+            items: Option<Vec<&'a RawValue>>,
         }
+        let Raw { metadata: meta, items } = serde_json::from_str(std::str::from_utf8(body)?)?;
+        let items = items.unwrap_or_default().into_iter();
+        Ok(Self { meta, items, objects: Vec::new(), invalid: Vec::new() })
     }
-    page_of(raw.metadata, objects, invalid)
+
+    /// Decodes items of about so many bytes, and returns whether there are more.
+    pub(crate) fn decode_some(&mut self, bytes: usize, keep_managed_fields: bool) -> bool {
+        let mut decoded = 0;
+        for item in self.items.by_ref() {
+            match decode_object(item.get(), ObjectSeed::new(keep_managed_fields)) {
+                Ok(object) => self.objects.push(object),
+                Err(error) => self.invalid.push(error),
+            }
+            decoded += item.get().len();
+            if decoded >= bytes {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The page, once every item is decoded.
+    pub(crate) fn finish(self) -> Result<ListPage<K>, Unreadable> {
+        page_of(self.meta, self.objects, self.invalid)
+    }
 }
 
 fn page_of<K>(
@@ -245,6 +273,35 @@ mod tests {
         assert_eq!(page.invalid[0].key.to_string(), "n/b");
         assert!(page.invalid[0].error.starts_with("data.x: "), "{}", page.invalid[0].error);
         assert!(page.invalid[1].error.starts_with("metadata.name: "), "{}", page.invalid[1].error);
+    }
+
+    #[test]
+    fn a_deep_item_and_an_item_that_panics_cost_only_themselves() {
+        #[derive(Debug)]
+        struct Touchy(String);
+
+        impl<'de> Deserialize<'de> for Touchy {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let value = serde_json::Value::deserialize(deserializer)?;
+                assert!(value["data"] != "boom", "boom");
+                Ok(Self(value["metadata"]["name"].as_str().unwrap_or_default().to_owned()))
+            }
+        }
+
+        let deep = format!("{}1{}", "[".repeat(3_000), "]".repeat(3_000));
+        let body = format!(
+            r#"{{"metadata":{{"resourceVersion":"9"}},"items":[
+                {{"metadata":{{"name":"a"}}}},
+                {{"metadata":{{"name":"deep"}},"data":{deep}}},
+                {{"metadata":{{"name":"boom"}},"data":"boom"}},
+                {{"metadata":{{"name":"b"}}}}]}}"#
+        );
+        let page: ListPage<Touchy> = decode_list(body.as_bytes(), false).unwrap();
+        let names: Vec<_> = page.objects.iter().map(|object| object.0.as_str()).collect();
+        assert_eq!(names, ["a", "b"]);
+        assert_eq!(page.invalid[0].key.name, "deep");
+        assert!(page.invalid[0].error.contains("recursion limit"), "{}", page.invalid[0].error);
+        assert_eq!(page.invalid[1].error, "decoding the object panicked: boom");
     }
 
     #[test]

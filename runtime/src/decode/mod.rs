@@ -1,28 +1,37 @@
 //! From bytes to objects.
 //!
-//! - An object that does not decode is told apart from a stream that cannot be read: the first is an
-//!   [`InvalidObject`] with its key, uid, version and the path of the field that is wrong; it costs
-//!   neither the stream nor the rest of the list.
-//! - A sound object is parsed once, from borrowed text. Only what fails is looked at again.
+//! - An object that does not decode never costs more than itself: not the stream it came on, nor the
+//!   rest of its list. It becomes an [`InvalidObject`] with its key, uid, resource version and the
+//!   path of the wrong field. This includes an object that is nested too deeply for the JSON parser
+//!   and a type whose `Deserialize` panics.
+//! - A valid object is parsed once, from borrowed text. Only what fails is parsed again.
 //! - A BOOKMARK is read as metadata and an ERROR as a status, whatever the type is.
 
 mod event;
 mod list;
 mod slim;
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
 pub(crate) use event::{Decoded, decode_event};
-pub(crate) use list::{ListPage, decode_list, peek_token};
+pub(crate) use list::{ListPage, RawPage, decode_list, peek_token};
 use serde::{
     Deserialize,
     de::{DeserializeOwned, DeserializeSeed, Deserializer},
 };
+use serde_json::value::RawValue;
 use slim::Slim;
 
-use crate::{delta::InvalidObject, object::ObjectKey};
+use crate::{delta::InvalidObject, object::ObjectKey, panics};
 
-/// Text that cannot be read at all.
+/// The error of an invalid object is cut to this many bytes. A parser's message can quote a value of
+/// any length.
+const ERROR_LENGTH: usize = 512;
+
+/// Text that is not JSON, or not an event or a list at all.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unreadable {
     #[error(transparent)]
@@ -32,7 +41,7 @@ pub(crate) enum Unreadable {
 }
 
 impl Unreadable {
-    /// The same as an error of JSON, which is how the crate's error carries it.
+    /// The same as a JSON error, which is how the crate's error carries it.
     pub(crate) fn into_json(self) -> serde_json::Error {
         match self {
             Self::Json(error) => error,
@@ -71,39 +80,97 @@ impl<'de, K: DeserializeOwned> DeserializeSeed<'de> for ObjectSeed<K> {
     }
 }
 
-/// What can be read of an object whatever its type is.
-#[derive(Default, Deserialize)]
-struct Probe<'a> {
-    #[serde(borrow, default)]
-    metadata: ProbeMeta<'a>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct ProbeMeta<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-    #[serde(borrow)]
-    namespace: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    uid: Cow<'a, str>,
-    #[serde(borrow)]
-    resource_version: Cow<'a, str>,
+/// Runs a parser. `None` means that the text needs a second look, object by object: it does not
+/// decode, or the type's `Deserialize` panicked. Text that ends too early cannot be helped.
+///
+/// The JSON parser calls nesting beyond its limit a syntax error, so the kind of the error does not
+/// tell an odd object from a broken stream. The second look does: it skips values of any depth.
+fn first_look<T>(parse: impl FnOnce() -> Result<T, serde_json::Error>) -> Result<Option<T>, Unreadable> {
+    match catch_unwind(AssertUnwindSafe(parse)) {
+        Ok(Ok(parsed)) => Ok(Some(parsed)),
+        Ok(Err(error)) if error.is_eof() => Err(error.into()),
+        Ok(Err(_)) | Err(_) => Ok(None),
+    }
 }
 
 /// Decodes one object, or says which object it is and what is wrong with it.
 fn decode_object<K: DeserializeOwned>(text: &str, seed: ObjectSeed<K>) -> Result<K, InvalidObject> {
     let mut track = serde_path_to_error::Track::new();
-    let mut json = serde_json::Deserializer::from_str(text);
-    seed.deserialize(serde_path_to_error::Deserializer::new(&mut json, &mut track)).map_err(|error| {
-        // Even the metadata can be of another shape; then the object has no name that we could tell.
-        let meta = serde_json::from_str::<Probe<'_>>(text).unwrap_or_default().metadata;
-        let namespace = meta.namespace.map(Cow::into_owned).filter(|namespace| !namespace.is_empty());
-        InvalidObject {
-            key: ObjectKey { namespace, name: meta.name.into_owned() },
-            uid: meta.uid.into_owned(),
-            resource_version: meta.resource_version.into_owned(),
-            error: format!("{}: {error}", track.path()),
-        }
+    let parsed = catch_unwind(AssertUnwindSafe(|| {
+        let mut json = serde_json::Deserializer::from_str(text);
+        seed.deserialize(serde_path_to_error::Deserializer::new(&mut json, &mut track))
+    }));
+    let error = match parsed {
+        Ok(Ok(object)) => return Ok(object),
+        Ok(Err(error)) => format!("{}: {error}", track.path()),
+        Err(panic) => format!("decoding the object panicked: {}", panics::message(&*panic)),
+    };
+    let Identity { name, namespace, uid, resource_version } = Identity::of(text);
+    Err(InvalidObject {
+        key: ObjectKey { namespace: namespace.filter(|namespace| !namespace.is_empty()), name },
+        uid,
+        resource_version,
+        error: cut(error),
     })
+}
+
+/// What can be read of any object, whatever is wrong with the rest.
+#[derive(Default)]
+struct Identity {
+    name: String,
+    namespace: Option<String>,
+    uid: String,
+    resource_version: String,
+}
+
+impl Identity {
+    /// Each field is read for itself, so that one of another shape does not cost the others: an
+    /// object that loses its name would be taken for deleted.
+    fn of(text: &str) -> Self {
+        #[derive(Deserialize)]
+        struct Object<'a> {
+            #[serde(borrow)]
+            metadata: &'a RawValue,
+        }
+
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Metadata<'a> {
+            #[serde(borrow)]
+            name: Option<&'a RawValue>,
+            #[serde(borrow)]
+            namespace: Option<&'a RawValue>,
+            #[serde(borrow)]
+            uid: Option<&'a RawValue>,
+            #[serde(borrow)]
+            resource_version: Option<&'a RawValue>,
+        }
+
+        let string = |field: Option<&RawValue>| {
+            field
+                .and_then(|field| serde_json::from_str::<Cow<'_, str>>(field.get()).ok())
+                .map(Cow::into_owned)
+        };
+        let metadata = serde_json::from_str::<Object<'_>>(text)
+            .and_then(|object| serde_json::from_str::<Metadata<'_>>(object.metadata.get()));
+        match metadata {
+            Ok(metadata) => Self {
+                name: string(metadata.name).unwrap_or_default(),
+                namespace: string(metadata.namespace),
+                uid: string(metadata.uid).unwrap_or_default(),
+                resource_version: string(metadata.resource_version).unwrap_or_default(),
+            },
+            Err(_) => Self::default(),
+        }
+    }
+}
+
+/// Cuts an error message to a length that logs can carry.
+fn cut(mut error: String) -> String {
+    if error.len() > ERROR_LENGTH {
+        let end = (0..=ERROR_LENGTH).rev().find(|end| error.is_char_boundary(*end)).unwrap_or_default();
+        error.truncate(end);
+        error.push('…');
+    }
+    error
 }

@@ -1,4 +1,4 @@
-//! What a reflector tells the informer: one change, or one whole new state.
+//! What a reflector sends to the informer: one change, or one whole new state.
 
 mod queue;
 mod sink;
@@ -19,8 +19,24 @@ pub enum Scope {
     Namespace(Arc<str>),
 }
 
-/// One step in the life of a cache, in the order in which the server took it.
+impl Scope {
+    /// Whether this is the scope of one namespace, and of this one.
+    pub(crate) fn is_namespace(&self, namespace: &str) -> bool {
+        matches!(self, Self::Namespace(own) if **own == *namespace)
+    }
+
+    /// Whether an object of this namespace is in the scope.
+    pub(crate) fn contains(&self, namespace: Option<&str>) -> bool {
+        match self {
+            Self::All => true,
+            Self::Namespace(_) => namespace.is_some_and(|namespace| self.is_namespace(namespace)),
+        }
+    }
+}
+
+/// One step from a state of the cache to the next, in the server's order.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Delta<K> {
     /// A list: what is in `scope` is these objects and nothing else.
     Replace {
@@ -41,8 +57,8 @@ pub enum Delta<K> {
     Invalid(InvalidObject),
     /// An object was deleted whose last state could not be decoded: only that it is gone is known.
     DeleteInvalid(InvalidObject),
-    /// The server's history was set back, as by a restore from a backup: the versions told before
-    /// mean nothing to what follows. A `Replace` of the scope comes next.
+    /// The server's history was set back, for example by a restore from a backup: versions sent before
+    /// cannot be compared with what follows. A `Replace` of the scope comes next.
     Reset {
         /// The part of the kind whose history was set back.
         scope: Scope,
@@ -54,18 +70,16 @@ pub enum Delta<K> {
         /// The resource version reached.
         resource_version: String,
     },
-    /// Handlers want to be told of every object again.
-    Resync,
 }
 
 /// An object that the server holds and that does not decode into the type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidObject {
-    /// Which object it is.
+    /// The object's key. The name is empty if not even that could be read.
     pub key: ObjectKey,
-    /// Its uid, empty where even that could not be read.
+    /// Its uid, empty if it could not be read.
     pub uid: String,
-    /// Its resource version, empty where even that could not be read.
+    /// Its resource version, empty if it could not be read.
     pub resource_version: String,
     /// What is wrong, with the path of the field.
     pub error: String,

@@ -1,10 +1,10 @@
 //! The bounded queue between the reflectors of an informer and its cache.
 //!
 //! * Order is strict: what was sent first is received first, whatever its key.
-//! * It is bounded in deltas. A full queue makes the sender wait, so a slow cache slows the watch
-//!   down, and the server keeps what is not yet wanted.
-//! * A relist and a resync are one delta each.
-//! * When either side is gone the other one learns it at once.
+//! * It is bounded in deltas. A full queue makes the sender wait, so a slow cache slows the watch down
+//!   instead of growing the queue.
+//! * A relist is one delta.
+//! * When either side is dropped, the other one learns it at once.
 
 use std::fmt;
 
@@ -28,25 +28,25 @@ impl<K> DeltaSender<K> {
     /// Puts deltas into the queue in this order, and waits wherever it is full.
     pub async fn send_all(&self, deltas: impl IntoIterator<Item = Delta<K>>) -> Result<(), SinkClosed> {
         let mut deltas = deltas.into_iter().peekable();
-        // Room is asked for once for many deltas: asking for it costs more than putting one in.
+        // Reserving capacity costs more than sending, so it is reserved for many deltas at once.
         let at_once = self.sender.max_capacity().div_ceil(2);
         while deltas.peek().is_some() {
             let wanted = deltas.size_hint().0.clamp(1, at_once);
             let room = self.sender.reserve_many(wanted).await.map_err(|_| SinkClosed)?;
-            room.zip(&mut deltas).for_each(|(place, delta)| place.send(delta));
+            room.zip(&mut deltas).for_each(|(permit, delta)| permit.send(delta));
         }
         Ok(())
-    }
-
-    /// Resolves when nobody receives from the queue any more.
-    pub async fn closed(&self) {
-        self.sender.closed().await;
     }
 }
 
 impl<K: Send + Sync + 'static> DeltaSink<K> for DeltaSender<K> {
     async fn send(&mut self, batch: Vec<Delta<K>>) -> Result<(), SinkClosed> {
         self.send_all(batch).await
+    }
+
+    fn closed(&self) -> impl Future<Output = ()> + Send + 'static {
+        let sender = self.sender.clone();
+        async move { sender.closed().await }
     }
 }
 
@@ -68,9 +68,9 @@ pub struct DeltaReceiver<K> {
 }
 
 impl<K> DeltaReceiver<K> {
-    /// Waits for deltas and moves up to `limit` of them to the end of `batch`.
+    /// Waits for deltas, moves up to `limit` of them to the end of `batch` and returns how many.
     ///
-    /// It gives how many there were; none means that every sender is gone and the queue is empty.
+    /// None means that every sender is dropped and the queue is empty.
     pub async fn receive(&mut self, batch: &mut Vec<Delta<K>>, limit: usize) -> usize {
         self.receiver.recv_many(batch, limit).await
     }

@@ -1,8 +1,9 @@
-//! What a factory is told before it makes informers.
+//! How a factory is configured.
 
 use std::{
     any::{Any, TypeId, type_name},
     collections::HashMap,
+    fmt::Display,
     marker::PhantomData,
     sync::Arc,
     time::Duration,
@@ -12,40 +13,19 @@ use super::{FactoryError, InformerFactory};
 use crate::{
     delta::Scope,
     error::Error,
-    informer::checked_resync,
+    informer::{InformerConfig, checked_resync},
+    meta::GroupResource,
     object::Watched,
-    reflector::{ErrorHook, ReflectorConfig, Transform},
+    reflector::{ErrorHook, ListOptions, ReflectorConfig, Transform},
     selector::{Selector, is_dns_label},
-    wire::Selectors,
 };
-
-/// How informers list and watch: what [`tweak_list_options`](InformerFactoryBuilder::tweak_list_options)
-/// can change.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct InformerListOptions {
-    /// Only objects whose labels match, in Kubernetes' grammar; the server evaluates it.
-    pub label_selector: Option<String>,
-    /// Only objects whose fields match, such as `metadata.name=example`; the server evaluates it.
-    pub field_selector: Option<String>,
-    /// How many objects a page of a list has.
-    pub page_size: u32,
-    /// Whether the first state is asked for as a stream where the server offers that.
-    pub streaming_lists: bool,
-}
-
-impl Default for InformerListOptions {
-    fn default() -> Self {
-        Self { label_selector: None, field_selector: None, page_size: 500, streaming_lists: true }
-    }
-}
 
 /// Builds an [`InformerFactory`], or a generated factory around one.
 ///
 /// Bad values (a namespace that is no DNS label, a resync period under a second, a label selector
 /// that does not parse) are typed errors of [`try_build`](Self::try_build). [`build`](Self::build)
-/// gives the factory in any case, for a chain without `?`: a factory with a bad value starts
-/// nothing, logs why, and gives the same error from
+/// returns the factory in any case, for a chain without `?`: a factory with a bad value starts nothing,
+/// logs why, and returns the same error from
 /// [`wait_for_cache_sync`](InformerFactory::wait_for_cache_sync) at once.
 pub struct InformerFactoryBuilder<F = InformerFactory> {
     client: kube::Client,
@@ -53,15 +33,20 @@ pub struct InformerFactoryBuilder<F = InformerFactory> {
     factory: PhantomData<fn() -> F>,
 }
 
+/// A change of the list options for one type.
+type Tweak = Arc<dyn Fn(&mut ListOptions) + Send + Sync>;
+
 /// What the informers of a factory have in common, and what is special to a type.
 #[derive(Clone, Default)]
 pub(super) struct Settings {
     resync: Duration,
     resync_for: HashMap<TypeId, (&'static str, Duration)>,
     namespaces: Vec<String>,
-    options: InformerListOptions,
+    name: Option<Arc<str>>,
+    options: ListOptions,
+    options_for: HashMap<TypeId, Tweak>,
     keep_managed_fields: bool,
-    /// Each is a [`Transform`] of the type that it is filed under.
+    /// Each is a [`Transform`] of the type that is its key.
     transforms: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
     on_error: Option<ErrorHook>,
 }
@@ -72,7 +57,15 @@ impl<F: From<InformerFactory>> InformerFactoryBuilder<F> {
         Self { client: client.into(), settings: Settings::default(), factory: PhantomData }
     }
 
-    /// Tells the handlers of every informer of every object again after each such time. At least a
+    /// Names the factory. The name is a label of its informers' metrics, which tells them from those of
+    /// other factories in the same program.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.settings.name = Some(name.into());
+        self
+    }
+
+    /// Calls the handlers of every informer with every object again after each period. It is at least a
     /// second; zero, which is the default, means never.
     #[must_use]
     pub fn resync(mut self, period: Duration) -> Self {
@@ -94,18 +87,44 @@ impl<F: From<InformerFactory>> InformerFactoryBuilder<F> {
         self
     }
 
-    /// Changes how every informer lists and watches, such as by a selector.
+    /// Changes how every informer lists and watches: selectors, page size, backoff, timeouts.
     #[must_use]
-    pub fn tweak_list_options(mut self, tweak: impl FnOnce(&mut InformerListOptions)) -> Self {
+    pub fn tweak_list_options(mut self, tweak: impl FnOnce(&mut ListOptions)) -> Self {
         tweak(&mut self.settings.options);
         self
     }
 
-    /// Changes each object of one type once, before it is cached: typically to drop what nobody
-    /// reads. It must leave name, namespace, uid and resource version as they are.
+    /// Changes how the informer of one type lists and watches, after what
+    /// [`tweak_list_options`](Self::tweak_list_options) changed for all.
     #[must_use]
-    pub fn transform<K: Watched>(mut self, transform: impl Fn(&mut K) + Send + Sync + 'static) -> Self {
-        let transform: Transform<K> = Arc::new(transform);
+    pub fn tweak_list_options_for<K: Watched>(
+        mut self,
+        tweak: impl Fn(&mut ListOptions) + Send + Sync + 'static,
+    ) -> Self {
+        self.settings.options_for.insert(TypeId::of::<K>(), Arc::new(tweak));
+        self
+    }
+
+    /// Changes each object of one type once, before it is cached, typically to drop what is never read.
+    /// It must leave name, namespace, uid and resource version as they are.
+    #[must_use]
+    pub fn transform<K: Watched>(self, transform: impl Fn(&mut K) + Send + Sync + 'static) -> Self {
+        self.set_transform(Transform::new(transform))
+    }
+
+    /// The same with a transform that can fail. An object for which it fails counts as one that does
+    /// not decode: it keeps its last good state, and is in [`SharedInformer::invalid`].
+    ///
+    /// [`SharedInformer::invalid`]: crate::SharedInformer::invalid
+    #[must_use]
+    pub fn try_transform<K: Watched, E: Display>(
+        self,
+        transform: impl Fn(&mut K) -> Result<(), E> + Send + Sync + 'static,
+    ) -> Self {
+        self.set_transform(Transform::fallible(transform))
+    }
+
+    fn set_transform<K: Watched>(mut self, transform: Transform<K>) -> Self {
         self.settings.transforms.insert(TypeId::of::<K>(), Arc::new(transform));
         self
     }
@@ -117,14 +136,16 @@ impl<F: From<InformerFactory>> InformerFactoryBuilder<F> {
         self
     }
 
-    /// Is told of each failed attempt to list or to watch; the log has each change of state once.
+    /// Calls this with the error of each failed attempt to list or to watch; the log has each change of
+    /// state once.
     #[must_use]
     pub fn on_error(mut self, hook: impl Fn(&Error) + Send + Sync + 'static) -> Self {
         self.settings.on_error = Some(Arc::new(hook));
         self
     }
 
-    /// The factory; a bad value is told by [`wait_for_cache_sync`](InformerFactory::wait_for_cache_sync).
+    /// The factory. [`wait_for_cache_sync`](InformerFactory::wait_for_cache_sync) returns what is wrong
+    /// with a bad value.
     pub fn build(self) -> F {
         let fault = self.settings.check().err();
         F::from(InformerFactory::new(self.client, self.settings, fault))
@@ -150,20 +171,23 @@ impl Settings {
                 return Err(FactoryError::Resync { of: Some(name), error });
             }
         }
-        if let Some(selector) = &self.options.label_selector {
-            Selector::parse(selector).map_err(FactoryError::Selector)?;
+        let tweaked = self.options_for.values().map(|tweak| self.tweaked(Some(tweak)));
+        for options in tweaked.chain([self.options.clone()]) {
+            if let Some(selector) = &options.label_selector {
+                Selector::parse(selector).map_err(FactoryError::Selector)?;
+            }
         }
         Ok(())
     }
 
     /// The resync period of a type. Bad ones were found before.
-    pub(super) fn resync<K: Watched>(&self) -> Option<Duration> {
+    fn resync<K: Watched>(&self) -> Option<Duration> {
         let own = self.resync_for.get(&TypeId::of::<K>()).map(|(_, period)| *period);
         checked_resync(own.unwrap_or(self.resync)).unwrap_or_default()
     }
 
     /// The parts of a kind that are followed. A cluster-scoped kind has no parts.
-    pub(super) fn scopes<K: Watched>(&self) -> Vec<Scope> {
+    fn scopes<K: Watched>(&self) -> Vec<Scope> {
         if self.namespaces.is_empty() || !K::is_namespaced() {
             return vec![Scope::All];
         }
@@ -174,22 +198,39 @@ impl Settings {
         scopes
     }
 
+    /// What an informer of a type follows.
+    pub(super) fn informer<K: Watched>(&self) -> InformerConfig {
+        let mut config = InformerConfig::new(resource_name::<K>()).scopes(self.scopes::<K>());
+        config.resync = self.resync::<K>();
+        config.metadata_only = K::is_metadata_only();
+        config.name = self.name.clone();
+        config
+    }
+
     /// How one scope of a type is listed and watched.
     pub(super) fn reflector<K: Watched>(&self, scope: Scope) -> ReflectorConfig<K> {
         let transform = self.transforms.get(&TypeId::of::<K>());
-        ReflectorConfig {
-            scope,
-            selectors: Selectors {
-                labels: self.options.label_selector.clone(),
-                fields: self.options.field_selector.clone(),
-            },
-            metadata_only: K::is_metadata_only(),
-            keep_managed_fields: self.keep_managed_fields,
-            transform: transform.and_then(|any| any.downcast_ref::<Transform<K>>()).cloned(),
-            on_error: self.on_error.clone(),
-            streaming_lists: self.options.streaming_lists,
-            page_size: self.options.page_size,
-            ..ReflectorConfig::default()
-        }
+        let mut config =
+            ReflectorConfig::new(scope).list(self.tweaked(self.options_for.get(&TypeId::of::<K>())));
+        config.metadata_only = K::is_metadata_only();
+        config.keep_managed_fields = self.keep_managed_fields;
+        config.transform = transform.and_then(|any| any.downcast_ref::<Transform<K>>()).cloned();
+        config.on_error = self.on_error.clone();
+        config.name = self.name.clone();
+        config
     }
+
+    fn tweaked(&self, tweak: Option<&Tweak>) -> ListOptions {
+        let mut options = self.options.clone();
+        if let Some(tweak) = tweak {
+            tweak(&mut options);
+        }
+        options
+    }
+}
+
+/// Such as `networks.samplecrd.k8s.io`, or `pods` in the core group.
+pub(super) fn resource_name<K: Watched>() -> String {
+    let resource = K::api_resource();
+    GroupResource::new(resource.group, resource.plural).to_string()
 }

@@ -6,15 +6,15 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::{runtime::Handle, sync::watch};
 
-use super::builder::Settings;
+use super::builder::{Settings, resource_name};
 use crate::{
     delta::{Scope, delta_queue},
-    informer::{GenericInformer, InformerConfig, SharedInformer, SyncReceiver},
+    informer::{GenericInformer, SharedInformer, SyncReceiver},
     object::Watched,
     reflector::{Reflector, ReflectorState},
 };
 
-/// So many deltas can wait between the reflectors of an informer and its cache.
+/// How many deltas can wait between the reflectors of an informer and its cache.
 const QUEUE: usize = 1024;
 
 /// One informer of a factory, and what feeds it.
@@ -33,6 +33,7 @@ struct ReflectorHandle {
 pub(super) trait AnyMember: Send + Sync {
     /// The resource, with its group and version.
     fn resource(&self) -> String;
+    fn is_metadata_only(&self) -> bool;
     /// Starts the informer and its reflectors, if they were not.
     fn start(&self, client: &kube::Client, settings: &Settings, runtime: &Handle);
     fn stop(&self);
@@ -47,32 +48,17 @@ pub(super) trait AnyMember: Send + Sync {
 
 impl<K: Watched> Member<K> {
     pub(super) fn new(settings: &Settings) -> Self {
-        let config = InformerConfig {
-            resource: resource_name::<K>().into(),
-            scopes: settings.scopes::<K>(),
-            resync: settings.resync::<K>(),
-        };
-        Self { informer: SharedInformer::new(config), reflectors: Mutex::new(None) }
+        Self { informer: SharedInformer::new(settings.informer::<K>()), reflectors: Mutex::new(None) }
     }
 
-    /// The informer of the member that is filed under this type.
+    /// The informer of the member that the factory keeps under this type.
     pub(super) fn informer_of(member: &dyn AnyMember) -> SharedInformer<K> {
         member
             .as_any()
             .downcast_ref::<Self>()
-            .expect("the factory files a member under its own type")
+            .expect("the factory keeps a member under its own type")
             .informer
             .clone()
-    }
-}
-
-/// Such as `networks.samplecrd.k8s.io`, or `pods` in the core group.
-fn resource_name<K: Watched>() -> String {
-    let resource = K::api_resource();
-    if resource.group.is_empty() {
-        resource.plural
-    } else {
-        format!("{}.{}", resource.plural, resource.group)
     }
 }
 
@@ -81,27 +67,35 @@ impl<K: Watched> AnyMember for Member<K> {
         format!("{}/{}", resource_name::<K>(), K::api_resource().version)
     }
 
+    fn is_metadata_only(&self) -> bool {
+        K::is_metadata_only()
+    }
+
     fn start(&self, client: &kube::Client, settings: &Settings, runtime: &Handle) {
         let mut reflectors = self.reflectors.lock();
         if reflectors.is_some() || self.informer.is_stopped() {
             return;
         }
         let (sender, receiver) = delta_queue(QUEUE);
+        // The tasks hold no handle of the informer, which ends when its users have dropped theirs.
+        let inner = self.informer.inner();
         let start = |scope: &Scope| {
-            let reflector = Reflector::<K>::new(client.clone(), settings.reflector(scope.clone()));
+            let reflector = Reflector::<K>::new(client.clone(), settings.reflector(scope.clone()))
+                .track_jobs(inner.tasks.clone());
             let handle = ReflectorHandle { scope: scope.clone(), state: reflector.state() };
-            let (informer, sender) = (self.informer.clone(), sender.clone());
-            self.informer.adopt(runtime.spawn(async move {
+            let (ending, sender) = (inner.clone(), sender.clone());
+            let following = async move {
                 tokio::select! {
-                    () = informer.stopped() => {}
+                    () = ending.ended() => {}
                     () = reflector.run(sender) => {}
                 }
-            }));
+            };
+            inner.tasks.spawn_on(following, runtime);
             handle
         };
         *reflectors = Some(self.informer.config().scopes.iter().map(start).collect());
-        let informer = self.informer.clone();
-        self.informer.adopt(runtime.spawn(async move { informer.run(receiver).await }));
+        let running = inner.clone();
+        inner.tasks.spawn_on(async move { running.run(receiver).await }, runtime);
     }
 
     fn stop(&self) {
@@ -109,7 +103,11 @@ impl<K: Watched> AnyMember for Member<K> {
     }
 
     fn join(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.informer.join())
+        let tasks = self.informer.inner().tasks.clone();
+        Box::pin(async move {
+            tasks.close();
+            tasks.wait().await;
+        })
     }
 
     fn sync_signal(&self) -> SyncReceiver {
@@ -117,6 +115,9 @@ impl<K: Watched> AnyMember for Member<K> {
     }
 
     fn reason(&self) -> String {
+        if let Some(failure) = self.informer.failure() {
+            return failure.to_string();
+        }
         if self.informer.is_stopped() {
             return "the informer was stopped".to_owned();
         }
@@ -136,7 +137,7 @@ impl<K: Watched> AnyMember for Member<K> {
             })
         });
         let reasons = reasons.collect::<Vec<_>>().join(", ");
-        if reasons.is_empty() { "the first list is being taken in".to_owned() } else { reasons }
+        if reasons.is_empty() { "the first list is being applied".to_owned() } else { reasons }
     }
 
     fn generic(&self) -> GenericInformer {

@@ -22,7 +22,7 @@
 //! use kube::core::ApiResource;
 //!
 //! #[derive(serde::Deserialize)]
-//! struct PodPlace { metadata: Meta, spec: Spec }
+//! struct NodeOfPod { metadata: Meta, spec: Spec }
 //!
 //! #[derive(serde::Deserialize)]
 //! #[serde(rename_all = "camelCase")]
@@ -32,7 +32,7 @@
 //! #[serde(rename_all = "camelCase")]
 //! struct Spec { node_name: Option<Box<str>> }
 //!
-//! impl CacheObject for PodPlace {
+//! impl CacheObject for NodeOfPod {
 //!     fn name(&self) -> &str { &self.metadata.name }
 //!     fn namespace(&self) -> Option<&str> { Some(&self.metadata.namespace) }
 //!     fn uid(&self) -> &str { &self.metadata.uid }
@@ -40,14 +40,15 @@
 //!     fn label(&self, _: &str) -> Option<&str> { None }
 //! }
 //!
-//! impl Watched for PodPlace {
+//! impl Watched for NodeOfPod {
+//!     type Scope = k8s_openapi::NamespaceResourceScope;
 //!     fn api_resource() -> ApiResource { ApiResource::erase::<Pod>(&()) }
 //! }
 //!
-//! fn places(factory: &InformerFactory) -> SharedInformer<PodPlace> {
-//!     let places = factory.informer::<PodPlace>();
-//!     places.add_index("node", |pod: &PodPlace| pod.spec.node_name.clone()).expect("it is the first");
-//!     places
+//! fn nodes(factory: &InformerFactory) -> SharedInformer<NodeOfPod> {
+//!     let pods = factory.informer::<NodeOfPod>();
+//!     pods.add_index("node", |pod: &NodeOfPod| pod.spec.node_name.clone()).expect("it is the first");
+//!     pods
 //! }
 //! ```
 
@@ -71,9 +72,10 @@ use crate::{
     selector::ParseSelectorError,
 };
 
-pub use builder::{InformerFactoryBuilder, InformerListOptions};
+pub use crate::reflector::ListOptions;
+pub use builder::InformerFactoryBuilder;
 
-/// A value that a factory cannot work with, or a place where it cannot work.
+/// Why a factory cannot work.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FactoryError {
@@ -103,7 +105,7 @@ pub enum CacheSyncError {
     /// The factory could not start.
     #[error(transparent)]
     Factory(#[from] FactoryError),
-    /// The time was over, or an informer had ended, before these were synced.
+    /// The deadline passed, or an informer ended, before these were synced.
     #[error("not synced: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     NotSynced(Vec<NotSynced>),
 }
@@ -126,7 +128,8 @@ impl fmt::Display for NotSynced {
 
 /// Owns one shared informer per type. A cheap handle.
 ///
-/// The informers run until [`shutdown`](Self::shutdown), whoever drops his handle before.
+/// An informer runs until [`shutdown`](Self::shutdown), until it is stopped, or until the last handle
+/// is dropped: of the factory, and of the informer itself, its listers, indexes and streams.
 #[derive(Clone)]
 pub struct InformerFactory {
     inner: Arc<Inner>,
@@ -175,9 +178,9 @@ impl InformerFactory {
         self.member()
     }
 
-    /// An informer that asks the server for the metadata of a type only, and caches no more: for
-    /// whoever needs names, labels and owners of many large objects. It is another informer than
-    /// [`informer`](Self::informer)'s, with a watch of its own.
+    /// An informer that asks the server for the metadata of a type only, and caches no more: for names,
+    /// labels and owners of many large objects. It is another informer than that of
+    /// [`informer`](Self::informer), with a watch of its own.
     pub fn metadata_informer<K>(&self) -> SharedInformer<PartialObjectMeta<K>>
     where
         PartialObjectMeta<K>: Watched,
@@ -199,16 +202,20 @@ impl InformerFactory {
         informer
     }
 
-    /// The informer of a resource, if its type has been asked for before.
+    /// The informer of a resource, if its type has been asked for before. If there is one with whole
+    /// objects and one with metadata, it is the former.
     pub fn for_resource(&self, resource: &GroupVersionResource) -> Option<GenericInformer> {
-        self.members().iter().map(|member| member.generic()).find(|informer| informer.resource() == *resource)
+        let mut members = self.members();
+        // Of two informers of one resource the one with whole objects is meant.
+        members.sort_by_key(|member| member.is_metadata_only());
+        members.iter().map(|member| member.generic()).find(|informer| informer.resource() == *resource)
     }
 
     /// Starts every informer that does not run yet. Call it within a Tokio runtime, which the
     /// watches and the handlers then run on, and again after asking for further types.
     ///
     /// A factory with a bad value starts nothing; [`wait_for_cache_sync`](Self::wait_for_cache_sync)
-    /// tells why.
+    /// returns why.
     pub fn start(&self) {
         let mut members = self.inner.members.lock();
         if members.is_shut_down {
@@ -253,9 +260,9 @@ impl InformerFactory {
         if late.is_empty() { Ok(()) } else { Err(CacheSyncError::NotSynced(late)) }
     }
 
-    /// Stops every informer, and waits until their watches are closed and their handlers have
-    /// returned. A handler that blocks for good would hold this up: put a timeout around it where
-    /// that can be. It can be called by several at once. The caches can still be read.
+    /// Stops every informer, and waits until their watches are closed, their handlers have returned and
+    /// nothing else of them runs. A handler that blocks for good holds this up: use a timeout if that
+    /// can be. Every caller waits, also after another caller's timeout. The caches can still be read.
     pub async fn shutdown(&self) {
         self.inner.members.lock().is_shut_down = true;
         let members = self.members();

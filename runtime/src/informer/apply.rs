@@ -1,13 +1,16 @@
-//! How a delta changes the cache: what it puts, what it takes away, and what it is too old for.
+//! How a delta changes the cache: what it adds, what it removes, and what it is too old for.
 //!
 //! * The cache never goes back in time. A state that is older than the cached one is dropped, and a
-//!   list that is older than a cached object neither changes nor removes that object. (Only
-//!   versions that can be compared count; see `resource_version`.) The exception is a server whose
-//!   own history was set back: after a [`Delta::Reset`] the next list is believed as it is.
-//! * The same uid and version is the same object: the `Arc` stays, and nobody is told.
-//! * Another uid under the same key is another object: the old one is gone, the new one is added.
-//! * An object that does not decode keeps its last good state, unless its uid shows that it is
-//!   another object than the cached one.
+//!   list that is older than a cached object neither changes nor removes that object. (Only versions
+//!   that can be compared count; see `resource_version`.) The exception is a server whose history was
+//!   set back: after a [`Delta::Reset`] the next list is taken as it is.
+//! * The same uid and version is the same object: the `Arc` stays, and there is no event.
+//! * Another uid under the same key is another object: the old one is deleted, the new one is added.
+//!   In a list this holds whatever their versions are.
+//! * An object that does not decode keeps its last good state, unless its uid shows that it is another
+//!   object than the cached one.
+//! * A list that holds an object whose name cannot be read deletes nothing: the object that seems to
+//!   be missing may be that one.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -33,34 +36,37 @@ pub(crate) struct Progress {
     listed: HashSet<Scope>,
     /// The scopes whose history was set back, until their next list.
     set_back: HashSet<Scope>,
-    /// The objects that did not decode.
+    /// The objects that do not decode.
     invalid: HashMap<ObjectKey, InvalidObject>,
+    /// Whether they changed since they were published.
+    invalid_changed: bool,
 }
 
 /// Where a state comes from.
 #[derive(Clone, Copy)]
-struct Origin {
-    cause: Cause,
-    /// From the first list of its scope.
-    initial: bool,
-    /// From a server whose history was set back, so that older is not staler.
-    set_back: bool,
+enum Origin<'a> {
+    Watch,
+    List {
+        version: &'a str,
+        /// The first list of its scope.
+        initial: bool,
+        /// The server's history was set back, so that older does not mean stale.
+        set_back: bool,
+    },
 }
 
 /// What one batch of deltas came to.
 pub(crate) struct Outcome<K> {
-    /// The steps to tell the handlers, in order.
+    /// The steps for the handlers, in order.
     pub(crate) notices: Vec<Notice<K>>,
     /// How many states were dropped because the cache holds a newer one.
     pub(crate) stale: u64,
-    /// Whether a resync of every handler was asked for.
-    pub(crate) resync: bool,
 }
 
 // A derived impl would ask for `K: Default`.
 impl<K> Default for Outcome<K> {
     fn default() -> Self {
-        Self { notices: Vec::new(), stale: 0, resync: false }
+        Self { notices: Vec::new(), stale: 0 }
     }
 }
 
@@ -73,16 +79,20 @@ enum Relation {
     OtherObject,
 }
 
-fn relation<K: CacheObject>(cached: &K, incoming: &K, set_back: bool) -> Relation {
+fn relation<K: CacheObject>(cached: &K, incoming: &K, origin: Origin<'_>) -> Relation {
     let versions = (incoming.resource_version(), cached.resource_version());
-    if is_older(versions.0, versions.1) && !set_back {
-        Relation::Stale
-    } else if is_other_uid(cached.uid(), incoming.uid()) {
-        Relation::OtherObject
-    } else if versions.0 == versions.1 && !versions.0.is_empty() {
-        Relation::Same
-    } else {
-        Relation::Changed
+    let is_other = is_other_uid(cached.uid(), incoming.uid());
+    let is_stale = match origin {
+        Origin::List { set_back: true, .. } => false,
+        // The versions of two objects need not be comparable; the list's own decides.
+        Origin::List { version, .. } if is_other => is_older(version, versions.1),
+        _ => is_older(versions.0, versions.1),
+    };
+    match is_stale {
+        true => Relation::Stale,
+        false if is_other => Relation::OtherObject,
+        false if versions.0 == versions.1 && !versions.0.is_empty() => Relation::Same,
+        false => Relation::Changed,
     }
 }
 
@@ -93,7 +103,13 @@ fn is_other_uid(left: &str, right: &str) -> bool {
 
 impl Progress {
     pub(crate) fn new(scopes: Vec<Scope>) -> Self {
-        Self { scopes, listed: HashSet::new(), set_back: HashSet::new(), invalid: HashMap::new() }
+        Self {
+            scopes,
+            listed: HashSet::new(),
+            set_back: HashSet::new(),
+            invalid: HashMap::new(),
+            invalid_changed: false,
+        }
     }
 
     /// Whether every scope has been listed.
@@ -101,17 +117,9 @@ impl Progress {
         self.scopes.iter().all(|scope| self.listed.contains(scope))
     }
 
-    /// The objects that did not decode.
-    pub(crate) fn invalid(&self) -> impl Iterator<Item = &InvalidObject> {
-        self.invalid.values()
-    }
-
-    /// The scope that an object belongs to.
-    pub(crate) fn scope_of(&self, namespace: Option<&str>) -> Scope {
-        match namespace {
-            Some(namespace) if !self.scopes.contains(&Scope::All) => Scope::Namespace(namespace.into()),
-            _ => Scope::All,
-        }
+    /// The objects that do not decode, if they changed since the last call.
+    pub(crate) fn take_changed_invalid(&mut self) -> Option<Arc<[InvalidObject]>> {
+        std::mem::take(&mut self.invalid_changed).then(|| self.invalid.values().cloned().collect())
     }
 
     /// Makes the change of one delta in the batch.
@@ -125,8 +133,7 @@ impl Progress {
             Delta::Upsert(object) => {
                 self.reached(object.namespace(), object.resource_version(), batch);
                 self.forget_invalid(object.as_ref());
-                let origin = Origin { cause: Cause::Watch, initial: false, set_back: false };
-                put(object, origin, batch, outcome);
+                put(object, Origin::Watch, batch, outcome);
             }
             Delta::Delete(last) => {
                 self.reached(last.namespace(), last.resource_version(), batch);
@@ -137,21 +144,21 @@ impl Progress {
                 self.reached(object.key.namespace.as_deref(), &object.resource_version, batch);
                 remove_other(&object, batch, outcome);
                 self.invalid.insert(object.key.clone(), object);
+                self.invalid_changed = true;
             }
             Delta::DeleteInvalid(object) => {
                 self.reached(object.key.namespace.as_deref(), &object.resource_version, batch);
-                self.invalid.remove(&object.key);
-                if let Some(place) = find(batch, &object.key)
-                    && !is_older(&object.resource_version, batch.state().at(place).resource_version())
+                self.invalid_changed |= self.invalid.remove(&object.key).is_some();
+                if let Some(slot) = find(batch, &object.key)
+                    && !is_older(&object.resource_version, batch.state().at(slot).resource_version())
                 {
-                    vanish(place, batch, outcome);
+                    vanish(slot, batch, outcome);
                 }
             }
             Delta::Bookmark { scope, resource_version } => batch.reached(&scope, &resource_version),
             Delta::Reset { scope } => {
                 self.set_back.insert(scope);
             }
-            Delta::Resync => outcome.resync = true,
             Delta::Replace { scope, objects, invalid, resource_version } => {
                 self.replace(scope, objects, invalid, &resource_version, batch, outcome);
             }
@@ -168,14 +175,19 @@ impl Progress {
         outcome: &mut Outcome<K>,
     ) {
         let set_back = self.set_back.remove(&scope);
-        let origin = Origin { cause: Cause::Relist, initial: !self.listed.contains(&scope), set_back };
+        let origin = Origin::List { version, initial: !self.listed.contains(&scope), set_back };
         if set_back {
             batch.forget_version(&scope);
         }
-        for gone in missing(&scope, &objects, &invalid, version, set_back, batch) {
-            // Its place is looked up only now: to take one object away can move others.
-            if let Some(place) = batch.state().find(namespace_of(gone.as_ref()), gone.name()) {
-                vanish(place, batch, outcome);
+        let is_nameless = |object: &InvalidObject| object.key.name.is_empty();
+        let missing = match invalid.iter().any(is_nameless) {
+            true => Vec::new(),
+            false => missing(&scope, &objects, &invalid, version, set_back, batch),
+        };
+        for gone in missing {
+            // Its slot is looked up only now: removing an object can move others.
+            if let Some(slot) = batch.state().find(namespace_of(gone.as_ref()), gone.name()) {
+                vanish(slot, batch, outcome);
             }
         }
         for object in &invalid {
@@ -187,7 +199,8 @@ impl Progress {
         for object in objects {
             put(object, origin, batch, outcome);
         }
-        self.invalid.retain(|key, _| !contains(&scope, key));
+        self.invalid_changed |= !(self.invalid.is_empty() && invalid.is_empty());
+        self.invalid.retain(|key, _| !scope.contains(key.namespace.as_deref()));
         for object in invalid {
             self.invalid.insert(object.key.clone(), object);
         }
@@ -196,20 +209,14 @@ impl Progress {
     }
 
     fn reached<K: CacheObject>(&self, namespace: Option<&str>, version: &str, batch: &mut Batch<'_, K>) {
-        batch.reached(&self.scope_of(namespace), version);
+        let own = |scope: &&Scope| namespace.is_some_and(|namespace| scope.is_namespace(namespace));
+        batch.reached(self.scopes.iter().find(own).unwrap_or(&Scope::All), version);
     }
 
     fn forget_invalid<K: CacheObject>(&mut self, object: &K) {
         if !self.invalid.is_empty() {
-            self.invalid.remove(&ObjectKey::of(object));
+            self.invalid_changed |= self.invalid.remove(&ObjectKey::of(object)).is_some();
         }
-    }
-}
-
-fn contains(scope: &Scope, key: &ObjectKey) -> bool {
-    match scope {
-        Scope::All => true,
-        Scope::Namespace(namespace) => key.namespace.as_deref() == Some(&**namespace),
     }
 }
 
@@ -218,11 +225,14 @@ fn find<K: CacheObject>(batch: &Batch<'_, K>, key: &ObjectKey) -> Option<u32> {
 }
 
 /// Puts a state unless the cache has it or a newer one.
-fn put<K: CacheObject>(new: Arc<K>, origin: Origin, batch: &mut Batch<'_, K>, outcome: &mut Outcome<K>) {
-    let mut place = batch.state().find(namespace_of(new.as_ref()), new.name());
-    let mut old = place.map(|place| batch.state().at(place).clone());
-    let Origin { cause, initial, set_back } = origin;
-    match old.as_deref().map(|old| relation(old, new.as_ref(), set_back)) {
+fn put<K: CacheObject>(new: Arc<K>, origin: Origin<'_>, batch: &mut Batch<'_, K>, outcome: &mut Outcome<K>) {
+    let mut slot = batch.state().find(namespace_of(new.as_ref()), new.name());
+    let mut old = slot.map(|slot| batch.state().at(slot).clone());
+    let (cause, initial) = match origin {
+        Origin::Watch => (Cause::Watch, false),
+        Origin::List { initial, .. } => (Cause::Relist, initial),
+    };
+    match old.as_deref().map(|old| relation(old, new.as_ref(), origin)) {
         Some(Relation::Same) => return,
         Some(Relation::Stale) => {
             outcome.stale += 1;
@@ -231,49 +241,49 @@ fn put<K: CacheObject>(new: Arc<K>, origin: Origin, batch: &mut Batch<'_, K>, ou
         None | Some(Relation::Changed) => {}
         Some(Relation::OtherObject) => {
             old = None;
-            if let Some(place) = place.take() {
-                vanish(place, batch, outcome);
+            if let Some(slot) = slot.take() {
+                vanish(slot, batch, outcome);
             }
         }
     }
-    batch.put(place, &new);
+    batch.put(slot, &new);
     outcome.notices.push(Notice::new(Step::Put { old, new, cause, initial }));
 }
 
-/// Takes away what the watch reported as deleted.
+/// Removes what the watch reported as deleted.
 fn remove<K: CacheObject>(last: Arc<K>, batch: &mut Batch<'_, K>, outcome: &mut Outcome<K>) {
-    let Some(place) = batch.state().find(namespace_of(last.as_ref()), last.name()) else { return };
-    let old = batch.state().at(place).clone();
-    match relation(old.as_ref(), last.as_ref(), false) {
+    let Some(slot) = batch.state().find(namespace_of(last.as_ref()), last.name()) else { return };
+    let old = batch.state().at(slot).clone();
+    match relation(old.as_ref(), last.as_ref(), Origin::Watch) {
         Relation::Stale => outcome.stale += 1,
-        // A later object of that name is gone, so the cached one is gone too; its end was missed.
+        // A later object of that name was deleted, so the cached one is gone too; its end was missed.
         Relation::OtherObject if has_reached(last.resource_version(), old.resource_version()) => {
-            vanish(place, batch, outcome);
+            vanish(slot, batch, outcome);
         }
         Relation::OtherObject => outcome.stale += 1,
         Relation::Same | Relation::Changed => {
-            batch.remove(place);
+            batch.remove(slot);
             outcome.notices.push(Notice::new(Step::Gone { old, last, final_state: FinalState::Observed }));
         }
     }
 }
 
-/// Takes away what is gone without anybody having seen it go.
-fn vanish<K: CacheObject>(place: u32, batch: &mut Batch<'_, K>, outcome: &mut Outcome<K>) {
-    let old = batch.state().at(place).clone();
-    batch.remove(place);
+/// Removes an object whose deletion was missed.
+fn vanish<K: CacheObject>(slot: u32, batch: &mut Batch<'_, K>, outcome: &mut Outcome<K>) {
+    let old = batch.state().at(slot).clone();
+    batch.remove(slot);
     let final_state = FinalState::Unknown;
     outcome.notices.push(Notice::new(Step::Gone { last: old.clone(), old, final_state }));
 }
 
-/// Takes away the cached object if what does not decode under its key is another object.
+/// Removes the cached object if the one that does not decode under its key is another object.
 fn remove_other<K: CacheObject>(invalid: &InvalidObject, batch: &mut Batch<'_, K>, outcome: &mut Outcome<K>) {
-    let Some(place) = find(batch, &invalid.key) else { return };
-    let cached = batch.state().at(place);
+    let Some(slot) = find(batch, &invalid.key) else { return };
+    let cached = batch.state().at(slot);
     if is_other_uid(cached.uid(), &invalid.uid)
         && !is_older(&invalid.resource_version, cached.resource_version())
     {
-        vanish(place, batch, outcome);
+        vanish(slot, batch, outcome);
     }
 }
 

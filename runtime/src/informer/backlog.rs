@@ -1,20 +1,20 @@
-//! What one handler has still to hear: at most two events a key, whatever happens meanwhile.
+//! The events that wait for one handler: at most two per key, whatever happens meanwhile.
 //!
-//! | waiting | comes | waits then |
+//! | waiting | next step | then waiting |
 //! | --- | --- | --- |
 //! | Added | Updated | Added with the new state |
 //! | Added | Deleted | nothing |
 //! | Updated a→b | Updated b→c | Updated a→c |
 //! | Updated | Deleted | Deleted |
 //! | Deleted | Added, another uid | both |
-//! | Deleted | Added, the same uid | Updated: to the handler it never left |
+//! | Deleted | Added, the same uid | Updated: for the handler it never left |
 //! | Deleted, Added | Updated | Deleted, Added with the new state |
 //! | Deleted, Added | Deleted | Deleted |
 //! | anything | a resync | what waited |
 //!
-//! Keys are served in the order in which they began to wait. `old` is the very `Arc` that the
-//! handler was given last, because the store's steps have no gap: what it held before a step is what
-//! it was told to hold by the step before.
+//! Keys are served in the order in which they began to wait. `old` is the very `Arc` that the handler
+//! got last, because the steps of the store have no gap: what it held before a step is what the step
+//! before it put there.
 
 use std::sync::Arc;
 
@@ -27,13 +27,13 @@ use crate::{
     store::namespace_of,
 };
 
-/// An empty backlog whose tables have room for more than this gives the room back.
+/// An empty backlog whose tables have room for more keys than this frees it.
 const KEPT_ROOM: usize = 1024;
 
 /// No slot.
 const NONE: usize = usize::MAX;
 
-/// What one handler has still to hear.
+/// The events that wait for one handler.
 pub(crate) struct Backlog<K> {
     /// The slots that wait, found by the key that their objects hold.
     keys: HashTable<usize>,
@@ -56,7 +56,7 @@ struct Slot<K> {
 
 /// What waits for one key: a deletion, a state, or a deletion and then a state.
 struct Waiting<K> {
-    /// What the handler was given last, if it holds the object.
+    /// What the handler got last, if it knows the object.
     given: Option<Arc<K>>,
     deleted: Option<(Arc<K>, FinalState)>,
     state: Option<NewState<K>>,
@@ -71,7 +71,7 @@ struct NewState<K> {
 /// An event to deliver now.
 pub(crate) struct Due<K> {
     pub(crate) event: Event<K>,
-    /// Whether the handler is synced a step further once it has heard it.
+    /// Whether it is one of the events that the handler must handle before it is synced.
     pub(crate) initial: bool,
 }
 
@@ -99,31 +99,31 @@ impl<K: CacheObject> Backlog<K> {
         self.initial
     }
 
-    /// Takes a step of the store in.
+    /// Adds a step of the store.
     pub(crate) fn push(&mut self, notice: Notice<K>) {
         let Notice { hash, step } = notice;
-        let Some(place) = self.find(hash, step.object()) else {
+        let Some(slot) = self.find(hash, step.object()) else {
             return self.append(hash, Waiting::begin(step));
         };
-        let Some(waiting) = &mut self.slots[place].waiting else { return };
+        let Some(waiting) = &mut self.slots[slot].waiting else { return };
         self.initial -= usize::from(waiting.is_initial());
         let something = waiting.merge(step);
         self.initial += usize::from(waiting.is_initial());
         if !something {
-            self.take_out(place);
+            self.take_out(slot);
         }
     }
 
     /// Makes room for so many further keys.
     pub(crate) fn reserve(&mut self, keys: usize) {
         self.slots.reserve(keys.saturating_sub(self.free.len()));
-        self.keys.reserve(keys, |place| self.slots[*place].hash);
+        self.keys.reserve(keys, |slot| self.slots[*slot].hash);
     }
 
-    /// Takes out what the handler is to hear next.
+    /// Takes the next event.
     pub(crate) fn pop(&mut self) -> Option<Due<K>> {
-        let place = self.head;
-        let waiting = self.slots.get_mut(place)?.waiting.as_mut()?;
+        let slot = self.head;
+        let waiting = self.slots.get_mut(slot)?.waiting.as_mut()?;
         if let (Some((last, final_state)), Some(_)) = (&waiting.deleted, &waiting.state) {
             // The second event of the key stays in front of all others, now as an addition.
             let event = Event::Deleted { last: last.clone(), final_state: *final_state };
@@ -133,7 +133,7 @@ impl<K: CacheObject> Backlog<K> {
         }
         let initial = waiting.is_initial();
         self.initial -= usize::from(initial);
-        let event = self.take_out(place)?.event()?;
+        let event = self.take_out(slot)?.event()?;
         if self.keys.is_empty() && self.slots.capacity() > KEPT_ROOM {
             *self = Self::default();
         }
@@ -143,9 +143,9 @@ impl<K: CacheObject> Backlog<K> {
     fn find(&self, hash: u64, object: &K) -> Option<usize> {
         let wanted = || (namespace_of(object), object.name());
         self.keys
-            .find(hash, |place| {
-                let slot = &self.slots[*place];
-                let other = slot.waiting.as_ref().filter(|_| slot.hash == hash).and_then(Waiting::object);
+            .find(hash, |slot| {
+                let Slot { hash: other_hash, waiting, .. } = &self.slots[*slot];
+                let other = waiting.as_ref().filter(|_| *other_hash == hash).and_then(Waiting::object);
                 other.is_some_and(|other| (namespace_of(other), other.name()) == wanted())
             })
             .copied()
@@ -153,30 +153,30 @@ impl<K: CacheObject> Backlog<K> {
 
     fn append(&mut self, hash: u64, waiting: Waiting<K>) {
         self.initial += usize::from(waiting.is_initial());
-        let slot = Slot { hash, before: self.tail, after: NONE, waiting: Some(waiting) };
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.slots[place] = slot;
-                place
+        let new = Slot { hash, before: self.tail, after: NONE, waiting: Some(waiting) };
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot] = new;
+                slot
             }
             None => {
-                self.slots.push(slot);
+                self.slots.push(new);
                 self.slots.len() - 1
             }
         };
         match self.slots.get_mut(self.tail) {
-            Some(last) => last.after = place,
-            None => self.head = place,
+            Some(last) => last.after = slot,
+            None => self.head = slot,
         }
-        self.tail = place;
+        self.tail = slot;
         let Self { keys, slots, .. } = self;
-        keys.insert_unique(hash, place, |place| slots[*place].hash);
+        keys.insert_unique(hash, slot, |slot| slots[*slot].hash);
     }
 
-    fn take_out(&mut self, place: usize) -> Option<Waiting<K>> {
-        let slot = self.slots.get_mut(place)?;
-        let (hash, before, after) = (slot.hash, slot.before, slot.after);
-        let waiting = slot.waiting.take()?;
+    fn take_out(&mut self, slot: usize) -> Option<Waiting<K>> {
+        let taken = self.slots.get_mut(slot)?;
+        let (hash, before, after) = (taken.hash, taken.before, taken.after);
+        let waiting = taken.waiting.take()?;
         match self.slots.get_mut(before) {
             Some(before) => before.after = after,
             None => self.head = after,
@@ -185,8 +185,8 @@ impl<K: CacheObject> Backlog<K> {
             Some(after) => after.before = before,
             None => self.tail = before,
         }
-        self.free.push(place);
-        if let Ok(entry) = self.keys.find_entry(hash, |other| *other == place) {
+        self.free.push(slot);
+        if let Ok(entry) = self.keys.find_entry(hash, |other| *other == slot) {
             entry.remove();
         }
         Some(waiting)
@@ -224,7 +224,7 @@ impl<K: CacheObject> Waiting<K> {
         self.state.as_ref().is_some_and(|state| state.initial)
     }
 
-    /// Takes a further step of the object in, and says whether anything is left to be told.
+    /// Adds a further step of the object, and returns whether any event is left.
     fn merge(&mut self, step: Step<K>) -> bool {
         match step {
             Step::Put { new, cause, initial, .. } => {

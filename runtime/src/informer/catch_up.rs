@@ -1,24 +1,28 @@
-//! Waiting until the cache has seen one's own write.
+//! Waiting until the cache has seen a write of one's own.
 
 use std::time::Duration;
 
-use super::{Phase, SharedInformer};
-use crate::{delta::Scope, object::CacheObject, resource_version};
+use super::SharedInformer;
+use crate::{
+    delta::Scope,
+    object::{CacheObject, ObjectKey},
+    resource_version::{has_reached, is_older, is_ordered},
+};
 
 /// Why the cache did not catch up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CatchUpError {
-    /// The resource version cannot be put in order: nobody can say when the cache has reached it.
+    /// The resource version cannot be compared, so nothing tells when the cache has reached it.
     #[error("`{0}` is not a resource version that a cache can catch up to")]
     Malformed(String),
     /// The informer does not follow the namespace of the object.
     #[error("the informer does not follow namespace `{0}`")]
     NotFollowed(String),
-    /// The time was over.
+    /// The deadline passed.
     #[error(
         "the cache did not reach resource version {wanted} in time: it is at {}",
-        .reached.as_deref().unwrap_or("the very beginning")
+        .reached.as_deref().unwrap_or("no version yet")
     )]
     Deadline {
         /// What was waited for.
@@ -26,27 +30,45 @@ pub enum CatchUpError {
         /// How far the cache came.
         reached: Option<String>,
     },
-    /// The informer was stopped.
-    #[error("the informer was stopped before the cache reached resource version {wanted}")]
+    /// The informer ended.
+    #[error("the informer ended before the cache reached resource version {wanted}")]
     Stopped {
         /// What was waited for.
         wanted: String,
     },
+    /// The cache has reached the version, but the object does not decode and keeps its last good
+    /// state.
+    #[error("the written object does not decode: {error}")]
+    Invalid {
+        /// What is wrong with the object.
+        error: String,
+    },
 }
 
 impl<K: CacheObject> SharedInformer<K> {
-    /// Waits until the cache has seen this state of an object, or a later one, or its end.
+    /// Waits until the cache has seen this state of an object, or a later one, or its deletion.
     ///
-    /// Give it what a create, an update or a patch returned, and the next read of the cache sees
-    /// one's own write. An informer with a selector learns of a write that does not match it from
-    /// the next change or bookmark only.
+    /// Pass what a create, an update or a patch returned, and the next read of the cache sees that
+    /// write. An informer with a selector learns of a write that does not match it only from the next
+    /// change or bookmark.
     pub async fn caught_up_to(&self, written: &K, deadline: Duration) -> Result<(), CatchUpError> {
-        let scope = self.inner.core.lock().progress.scope_of(written.namespace());
-        match &scope {
-            Scope::Namespace(namespace) if !self.config().scopes.contains(&scope) => {
-                Err(CatchUpError::NotFollowed(namespace.to_string()))
+        let scopes = &self.config().scopes;
+        let scope = match written.namespace() {
+            Some(namespace) if !scopes.contains(&Scope::All) => {
+                let Some(scope) = scopes.iter().find(|scope| scope.is_namespace(namespace)) else {
+                    return Err(CatchUpError::NotFollowed(namespace.to_owned()));
+                };
+                scope
             }
-            _ => self.reach(&[scope], written.resource_version(), deadline).await,
+            _ => &Scope::All,
+        };
+        self.reach(std::slice::from_ref(scope), written.resource_version(), deadline).await?;
+        let key = ObjectKey::of(written);
+        match self.store.invalid().iter().find(|invalid| invalid.key == key) {
+            Some(invalid) if !is_older(&invalid.resource_version, written.resource_version()) => {
+                Err(CatchUpError::Invalid { error: invalid.error.clone() })
+            }
+            _ => Ok(()),
         }
     }
 
@@ -56,22 +78,21 @@ impl<K: CacheObject> SharedInformer<K> {
     }
 
     async fn reach(&self, scopes: &[Scope], wanted: &str, deadline: Duration) -> Result<(), CatchUpError> {
-        if !resource_version::is_ordered(wanted) {
+        if !is_ordered(wanted) {
             return Err(CatchUpError::Malformed(wanted.to_owned()));
         }
         let mut moved = self.inner.moved.subscribe();
-        let has_reached = || {
+        let is_reached = || {
             scopes.iter().all(|scope| {
-                let reached = self.inner.store.scope_version(scope);
-                reached.is_some_and(|reached| resource_version::has_reached(&reached, wanted))
+                self.store.scope_version(scope).is_some_and(|reached| has_reached(&reached, wanted))
             })
         };
         let waited = tokio::time::timeout(deadline, async {
             loop {
-                if has_reached() {
+                if is_reached() {
                     return Ok(());
                 }
-                if self.inner.core.lock().phase == Phase::Ended || moved.changed().await.is_err() {
+                if self.is_stopped() || moved.changed().await.is_err() {
                     return Err(CatchUpError::Stopped { wanted: wanted.to_owned() });
                 }
             }

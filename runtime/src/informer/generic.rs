@@ -4,15 +4,16 @@ use std::{any::Any, fmt, sync::Arc};
 
 use kube::core::GroupVersionResource;
 
+use super::{Event, HandlerRegistration, SharedInformer, SyncReceiver};
 use crate::{
-    informer::SharedInformer,
-    object::{ObjectKey, Watched},
+    object::{CacheObject, ObjectKey, Watched},
+    selector::Selector,
 };
 
-/// A shared informer, found by group, version and resource rather than by its type.
+/// A shared informer that was found by group, version and resource rather than by its type.
 ///
-/// It says what can be said without the type; [`downcast`](Self::downcast) gives the typed informer
-/// back.
+/// Its objects are [`CacheObject`]s, which have names, versions and labels;
+/// [`downcast`](Self::downcast) returns the typed informer.
 #[derive(Clone)]
 pub struct GenericInformer {
     informer: Arc<dyn AnyInformer>,
@@ -29,9 +30,27 @@ impl GenericInformer {
         self.informer.has_synced()
     }
 
-    /// The object of this key; downcast it to its type to read more than that it is there.
-    pub fn get(&self, key: &ObjectKey) -> Option<Arc<dyn Any + Send + Sync>> {
+    /// Waits until the first list is in the cache. Returns `false` if the informer ended before.
+    pub async fn wait_for_sync(&self) -> bool {
+        self.informer.sync_signal().wait().await
+    }
+
+    /// The object of this key.
+    pub fn get(&self, key: &ObjectKey) -> Option<Arc<dyn CacheObject>> {
         self.informer.get(key)
+    }
+
+    /// Every object that the selector matches, in all namespaces, in no particular order.
+    pub fn list(&self, selector: &Selector) -> Vec<Arc<dyn CacheObject>> {
+        self.informer.list(selector)
+    }
+
+    /// Adds a handler; see [`SharedInformer::add_event_handler`].
+    pub fn add_event_handler(
+        &self,
+        handler: impl FnMut(&Event<dyn CacheObject>) + Send + 'static,
+    ) -> HandlerRegistration {
+        self.informer.add_event_handler(Box::new(handler))
     }
 
     /// The keys of every object, in no particular order.
@@ -82,11 +101,16 @@ impl<K: Watched> SharedInformer<K> {
     }
 }
 
+type GenericHandler = Box<dyn FnMut(&Event<dyn CacheObject>) + Send>;
+
 /// What an informer of any type can do.
 trait AnyInformer: Send + Sync {
     fn resource(&self) -> GroupVersionResource;
     fn has_synced(&self) -> bool;
-    fn get(&self, key: &ObjectKey) -> Option<Arc<dyn Any + Send + Sync>>;
+    fn sync_signal(&self) -> SyncReceiver;
+    fn get(&self, key: &ObjectKey) -> Option<Arc<dyn CacheObject>>;
+    fn list(&self, selector: &Selector) -> Vec<Arc<dyn CacheObject>>;
+    fn add_event_handler(&self, handler: GenericHandler) -> HandlerRegistration;
     fn keys(&self) -> Vec<ObjectKey>;
     fn len(&self) -> usize;
     fn resource_version(&self) -> Option<String>;
@@ -104,8 +128,20 @@ impl<K: Watched> AnyInformer for SharedInformer<K> {
         self.has_synced()
     }
 
-    fn get(&self, key: &ObjectKey) -> Option<Arc<dyn Any + Send + Sync>> {
-        self.store().get(key).map(|object| object as Arc<dyn Any + Send + Sync>)
+    fn sync_signal(&self) -> SyncReceiver {
+        self.sync_signal()
+    }
+
+    fn get(&self, key: &ObjectKey) -> Option<Arc<dyn CacheObject>> {
+        self.store().get(key).map(|object| object as Arc<dyn CacheObject>)
+    }
+
+    fn list(&self, selector: &Selector) -> Vec<Arc<dyn CacheObject>> {
+        self.store().list(selector).into_iter().map(|object| object as Arc<dyn CacheObject>).collect()
+    }
+
+    fn add_event_handler(&self, mut handler: GenericHandler) -> HandlerRegistration {
+        SharedInformer::add_event_handler(self, move |event: &Event<K>| handler(&event.clone().erase()))
     }
 
     fn keys(&self) -> Vec<ObjectKey> {

@@ -1,4 +1,4 @@
-//! Handlers: who is told, and how a handler is left alone again.
+//! Event handlers, and how they are called.
 
 use std::{
     fmt,
@@ -7,19 +7,19 @@ use std::{
     sync::Arc,
 };
 
-use super::{metrics::InformerMetrics, signal::SyncReceiver, subscriber::Subscriber};
-use crate::{informer::Event, object::CacheObject};
+use super::{Event, metrics::InformerMetrics, signal::SyncReceiver, subscriber::Subscriber};
+use crate::{object::CacheObject, offload::Offloaded, panics};
 
-/// After this many events a handler's task lets others run.
+/// How many events a handler that runs on an async thread gets before other tasks run.
 const EVENTS_PER_TURN: usize = 32;
 
-/// Is told of every change in an informer's cache.
+/// Is called with every change in an informer's cache.
 ///
-/// Each handler has a task of its own, in which it is called with one event after the other, so it
-/// may keep state without a lock. It should be quick, typically putting a key into a work queue: it
-/// holds one of the runtime's threads while it runs. What must wait or do I/O takes
-/// [`SharedInformer::events`](crate::informer::SharedInformer::events) instead. A handler that is slow, or
-/// blocks for good, neither delays other handlers nor costs more than two events a key.
+/// Each handler is called with one event after the other, so it may keep state without a lock. It runs
+/// on the runtime's blocking threads, one at a time per handler. A handler may therefore block, and one
+/// that is slow or blocks for good delays neither other handlers nor anything else; its own backlog
+/// stays at two events per key. A handler that works with async code uses
+/// [`SharedInformer::events`](crate::SharedInformer::events) instead.
 ///
 /// Closures are handlers:
 ///
@@ -31,7 +31,7 @@ const EVENTS_PER_TURN: usize = 32;
 /// }
 /// ```
 pub trait EventHandler<K>: Send + 'static {
-    /// Tells of one change. A panic is caught and counted; the next event comes all the same.
+    /// Handles one change. A panic is caught and counted, and the next event follows.
     fn on_event(&mut self, event: &Event<K>);
 }
 
@@ -41,21 +41,21 @@ impl<K, F: FnMut(&Event<K>) + Send + 'static> EventHandler<K> for F {
     }
 }
 
-/// A handler's place in an informer. Dropping it does not remove the handler.
+/// A handler of an informer. Dropping it does not remove the handler.
 #[derive(Clone)]
 pub struct HandlerRegistration {
-    place: Arc<dyn Place>,
+    listener: Arc<dyn Listener>,
     synced: SyncReceiver,
 }
 
 /// A subscriber of any type.
-trait Place: Send + Sync {
+trait Listener: Send + Sync {
     fn close(&self);
     fn is_closed(&self) -> bool;
     fn waiting(&self) -> usize;
 }
 
-impl<K: CacheObject> Place for Subscriber<K> {
+impl<K: CacheObject> Listener for Subscriber<K> {
     fn close(&self) {
         self.close();
     }
@@ -80,61 +80,86 @@ impl fmt::Debug for HandlerRegistration {
 
 impl HandlerRegistration {
     pub(super) fn new<K: CacheObject>(subscriber: Arc<Subscriber<K>>) -> Self {
-        Self { synced: subscriber.synced(), place: subscriber }
+        Self { synced: subscriber.synced(), listener: subscriber }
     }
 
     /// Removes the handler: no further call begins, and what waited for it is dropped.
     ///
-    /// A call that is under way on another thread ends by itself. Removing twice is harmless.
+    /// A call that is under way ends by itself. Removing twice is harmless.
     pub fn remove(&self) {
-        self.place.close();
+        self.listener.close();
     }
 
-    /// Whether the handler was removed, or its informer stopped.
+    /// Whether the handler was removed, or its informer was stopped.
     pub fn is_removed(&self) -> bool {
-        self.place.is_closed()
+        self.listener.is_closed()
     }
 
-    /// How many objects the handler has still to be told of.
+    /// How many objects wait for the handler.
     pub fn backlog(&self) -> usize {
-        self.place.waiting()
+        self.listener.waiting()
     }
 
-    /// Whether the handler was told of every object that was there when it came, or, if it came
-    /// first, of every object of the first list. What it has heard by panicking counts as heard.
+    /// Whether the handler has handled every object that was there when it was added or, if it was
+    /// added before the first list, every object of that list. A call that panicked counts.
     pub fn has_synced(&self) -> bool {
         self.synced.is_synced()
     }
 
-    /// Waits until [`has_synced`](Self::has_synced); `false` if the handler was removed before.
+    /// Waits until [`has_synced`](Self::has_synced). Returns `false` if the handler was removed before.
     pub async fn wait_for_sync(&self) -> bool {
         self.synced.clone().wait().await
     }
 }
 
-/// Delivers to one handler until it is removed or the informer ends.
+/// Calls one handler until it is removed or the informer ends.
 pub(super) async fn deliver<K: CacheObject>(
     subscriber: Arc<Subscriber<K>>,
     mut handler: Box<dyn EventHandler<K>>,
     metrics: InformerMetrics,
 ) {
-    let mut turn = 0;
     while let Some(event) = poll_fn(|context| subscriber.poll_next(context)).await {
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| handler.on_event(&event))) {
-            metrics.handler_panicked();
-            tracing::error!(
-                resource = metrics.resource(),
-                key = %event.key(),
-                panic = crate::panics::message(panic.as_ref()),
-                "an event handler panicked",
-            );
+        let (subscriber, metrics) = (subscriber.clone(), metrics.clone());
+        let delivery = Delivery { subscriber, handler, metrics, event };
+        let mut offloaded = Offloaded::new(delivery, |delivery, _| delivery.run(usize::MAX));
+        handler = match offloaded.join().await {
+            Ok(handler) => handler,
+            // All blocking threads are taken: the handler is called here, and other tasks get a turn.
+            Err(delivery) => {
+                let handler = delivery.run(EVENTS_PER_TURN);
+                tokio::task::yield_now().await;
+                handler
+            }
+        };
+    }
+}
+
+/// Calls of a handler with the events that wait for it.
+struct Delivery<K: CacheObject> {
+    subscriber: Arc<Subscriber<K>>,
+    handler: Box<dyn EventHandler<K>>,
+    metrics: InformerMetrics,
+    event: Event<K>,
+}
+
+impl<K: CacheObject> Delivery<K> {
+    /// Calls the handler until nothing waits, at most so often, and returns it.
+    fn run(self, most: usize) -> Box<dyn EventHandler<K>> {
+        let Self { subscriber, mut handler, metrics, event } = self;
+        let rest = std::iter::from_fn(|| subscriber.try_next());
+        for event in std::iter::once(event).chain(rest).take(most) {
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| handler.on_event(&event))) {
+                metrics.handler_panics.increment(1);
+                tracing::error!(
+                    resource = metrics.resource(),
+                    key = %event.key(),
+                    panic = panics::message(&*panic),
+                    "an event handler panicked",
+                );
+            }
+            drop(event);
+            subscriber.handled();
         }
-        drop(event);
-        subscriber.heard();
-        turn += 1;
-        if turn == EVENTS_PER_TURN {
-            turn = 0;
-            tokio::task::yield_now().await;
-        }
+        handler
     }
 }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use metrics::{Counter, Gauge};
+use metrics::{Counter, Gauge, counter, gauge};
 
-use crate::metrics as names;
+use super::InformerConfig;
+use crate::metrics::{self as names, resource_labels};
 
-/// The counters of one informer, looked up once.
+/// The metrics of one informer, looked up once.
 #[derive(Clone)]
 pub(crate) struct InformerMetrics {
     resource: Arc<str>,
@@ -17,36 +18,32 @@ pub(crate) struct InformerMetrics {
     pub(super) objects: Gauge,
     pub(super) invalid: Gauge,
     pub(super) synced: Gauge,
-    handler_panics: Counter,
+    pub(super) backlog: Gauge,
+    pub(super) failures: Counter,
+    pub(super) handler_panics: Counter,
     pub(super) index_panics: Counter,
 }
 
 impl InformerMetrics {
-    /// The counters of the informer for a resource such as `networks.samplecrd.k8s.io`.
-    pub(crate) fn new(resource: Arc<str>) -> Self {
+    pub(crate) fn new(config: &InformerConfig) -> Self {
+        let labels = resource_labels(&config.resource, config.metadata_only, config.name.as_deref());
         Self {
-            deltas: metrics::counter!(names::INFORMER_DELTAS, "resource" => resource.clone()),
-            events: metrics::counter!(names::INFORMER_EVENTS, "resource" => resource.clone()),
-            relists: metrics::counter!(names::INFORMER_RELISTS, "resource" => resource.clone()),
-            stale: metrics::counter!(names::INFORMER_STALE, "resource" => resource.clone()),
-            objects: metrics::gauge!(names::INFORMER_OBJECTS, "resource" => resource.clone()),
-            invalid: metrics::gauge!(names::INFORMER_INVALID, "resource" => resource.clone()),
-            synced: metrics::gauge!(names::INFORMER_SYNCED, "resource" => resource.clone()),
-            handler_panics: metrics::counter!(
-                names::INFORMER_HANDLER_PANICS, "resource" => resource.clone()
-            ),
-            index_panics: metrics::counter!(
-                names::INFORMER_INDEX_PANICS, "resource" => resource.clone()
-            ),
-            resource,
+            deltas: counter!(names::INFORMER_DELTAS, labels.clone()),
+            events: counter!(names::INFORMER_EVENTS, labels.clone()),
+            relists: counter!(names::INFORMER_RELISTS, labels.clone()),
+            stale: counter!(names::INFORMER_STALE, labels.clone()),
+            objects: gauge!(names::INFORMER_OBJECTS, labels.clone()),
+            invalid: gauge!(names::INFORMER_INVALID, labels.clone()),
+            synced: gauge!(names::INFORMER_SYNCED, labels.clone()),
+            backlog: gauge!(names::INFORMER_BACKLOG, labels.clone()),
+            failures: counter!(names::INFORMER_FAILURES, labels.clone()),
+            handler_panics: counter!(names::INFORMER_HANDLER_PANICS, labels.clone()),
+            index_panics: counter!(names::INFORMER_INDEX_PANICS, labels),
+            resource: config.resource.clone(),
         }
     }
 
     pub(super) fn resource(&self) -> &str {
         &self.resource
-    }
-
-    pub(super) fn handler_panicked(&self) {
-        self.handler_panics.increment(1);
     }
 }

@@ -9,21 +9,23 @@ use std::{
 
 use futures::Stream;
 
-use super::subscriber::Subscriber;
-use crate::{informer::Event, object::CacheObject};
+use super::{Event, subscriber::Subscriber};
+use crate::{object::CacheObject, store::Store};
 
-/// The events of an informer as a stream, for whoever is async.
+/// The events of an informer as a stream, for async code.
 ///
-/// It begins with the objects that are there, and ends when the informer does. Like a handler it
-/// has a backlog of at most two events a key, which coalesces while nobody polls. Dropping the
-/// stream ends it.
+/// It begins with the objects that are there, and ends when the informer does. Like a handler it has a
+/// backlog of at most two events per key, which coalesces while the stream is not polled. Dropping the
+/// stream removes it from the informer.
 pub struct EventStream<K: CacheObject> {
     subscriber: Arc<Subscriber<K>>,
+    /// Keeps the informer running.
+    _store: Store<K>,
 }
 
 impl<K: CacheObject> EventStream<K> {
-    pub(super) fn new(subscriber: Arc<Subscriber<K>>) -> Self {
-        Self { subscriber }
+    pub(super) fn new(subscriber: Arc<Subscriber<K>>, store: Store<K>) -> Self {
+        Self { subscriber, _store: store }
     }
 
     /// How many objects wait.
@@ -31,14 +33,9 @@ impl<K: CacheObject> EventStream<K> {
         self.subscriber.waiting()
     }
 
-    /// Whether every initial object was taken out of the stream and the next event asked for.
+    /// Whether every initial object was taken from the stream and the next event was asked for.
     pub fn has_synced(&self) -> bool {
         self.subscriber.synced().is_synced()
-    }
-
-    /// The objects that changed, without how: what kube's `Controller` takes as a shared stream.
-    pub fn objects(self) -> impl Stream<Item = Arc<K>> + Send {
-        futures::StreamExt::map(self, |event| event.object().clone())
     }
 }
 
@@ -52,7 +49,7 @@ impl<K: CacheObject> Stream for EventStream<K> {
     type Item = Event<K>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event<K>>> {
-        self.subscriber.heard();
+        self.subscriber.handled();
         self.subscriber.poll_next(context)
     }
 }

@@ -9,16 +9,17 @@ use futures::task::AtomicWaker;
 use parking_lot::Mutex;
 
 use super::{
+    Cause, Event,
     backlog::{Backlog, Due},
-    notice::Notice,
+    notice::{Notice, Step},
     signal::{SyncReceiver, SyncSender},
 };
-use crate::{informer::Event, object::CacheObject};
+use crate::{object::CacheObject, store::State};
 
-/// One listener of an informer. The informer pushes, and one task or stream takes out.
+/// One listener of an informer. The informer adds to its backlog, and one task or stream takes events.
 pub(crate) struct Subscriber<K> {
     inner: Mutex<Inner<K>>,
-    /// Whoever takes out waits here.
+    /// Wakes the task or stream that takes events.
     waker: AtomicWaker,
     synced: SyncSender,
 }
@@ -27,12 +28,12 @@ struct Inner<K> {
     backlog: Backlog<K>,
     /// Whether every initial event is in the backlog, or was.
     is_complete: bool,
-    /// Whether an initial event was taken out and has not been heard to its end.
-    hears_initial: bool,
+    /// Whether an initial event was taken and is still being handled.
+    handles_initial: bool,
     phase: Phase,
 }
 
-/// Where the listener is in its life.
+/// Whether the listener still gets events.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// More can come.
@@ -49,7 +50,7 @@ impl<K: CacheObject> Subscriber<K> {
             inner: Mutex::new(Inner {
                 backlog: Backlog::default(),
                 is_complete: false,
-                hears_initial: false,
+                handles_initial: false,
                 phase: Phase::Open,
             }),
             waker: AtomicWaker::new(),
@@ -57,57 +58,77 @@ impl<K: CacheObject> Subscriber<K> {
         })
     }
 
-    /// Takes steps of the store in. With `complete` every initial object has been told by now.
-    ///
-    /// Nothing is taken in once the listener is closed: then it gives `false`.
-    pub(crate) fn push(&self, notices: impl IntoIterator<Item = Notice<K>>, complete: bool) -> bool {
+    /// Adds every object of the cache to the backlog, as initial ones. Returns `false` if the listener
+    /// is closed.
+    pub(crate) fn replay(&self, state: &State<K>, is_complete: bool) -> bool {
+        let objects = state.iter().map(|object| {
+            let (old, new) = (None, object.clone());
+            Notice::new(Step::Put { old, new, cause: Cause::Relist, initial: true })
+        });
+        self.push(objects, is_complete).is_some()
+    }
+
+    /// Adds steps of the cache to the backlog, and returns its size, or `None` if the listener is
+    /// closed. With `is_complete` every initial object has been added by now.
+    pub(crate) fn push(
+        &self,
+        notices: impl IntoIterator<Item = Notice<K>>,
+        is_complete: bool,
+    ) -> Option<usize> {
         let mut inner = self.inner.lock();
         if inner.phase == Phase::Closed {
-            return false;
+            return None;
         }
         let notices = notices.into_iter();
         inner.backlog.reserve(notices.size_hint().0);
         for notice in notices {
             inner.backlog.push(notice);
         }
-        inner.is_complete |= complete;
+        inner.is_complete |= is_complete;
         self.settle(&inner);
+        let waiting = inner.backlog.len();
         drop(inner);
         self.waker.wake();
-        true
+        Some(waiting)
     }
 
-    /// Takes out the next event, or waits for it; `None` when there will be none.
+    /// Takes the next event, or waits for it; `None` when there will be none.
     pub(crate) fn poll_next(&self, context: &mut Context<'_>) -> Poll<Option<Event<K>>> {
         self.waker.register(context.waker());
         let mut inner = self.inner.lock();
-        if inner.phase == Phase::Closed {
-            return Poll::Ready(None);
-        }
-        match inner.backlog.pop() {
-            Some(Due { event, initial }) => {
-                inner.hears_initial = initial;
-                Poll::Ready(Some(event))
-            }
-            None if inner.phase == Phase::Finishing => {
+        match self.take(&mut inner) {
+            Some(event) => Poll::Ready(Some(event)),
+            None if inner.phase == Phase::Open => Poll::Pending,
+            None => {
                 self.synced.ended();
                 Poll::Ready(None)
             }
-            None => Poll::Pending,
         }
     }
 
-    /// Notes that the event taken out last has been heard to its end.
-    pub(crate) fn heard(&self) {
+    /// Takes the next event if one waits.
+    pub(crate) fn try_next(&self) -> Option<Event<K>> {
+        self.take(&mut self.inner.lock())
+    }
+
+    fn take(&self, inner: &mut Inner<K>) -> Option<Event<K>> {
+        // The backlog of a closed listener is empty.
+        let Due { event, initial } = inner.backlog.pop()?;
+        inner.handles_initial = initial;
+        Some(event)
+    }
+
+    /// Notes that the event taken last has been handled.
+    pub(crate) fn handled(&self) {
         let mut inner = self.inner.lock();
-        if inner.hears_initial {
-            inner.hears_initial = false;
+        if inner.handles_initial {
+            inner.handles_initial = false;
             self.settle(&inner);
         }
     }
 
     fn settle(&self, inner: &Inner<K>) {
-        if inner.is_complete && !inner.hears_initial && inner.backlog.initial() == 0 {
+        if inner.is_complete && !inner.handles_initial && inner.backlog.initial() == 0 {
             self.synced.synced();
         }
     }

@@ -1,68 +1,164 @@
 //! What a reflector lists and watches, and how.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
-use crate::{backoff::BackoffConfig, delta::Scope, error::Error, wire::Selectors};
+use crate::{
+    backoff::BackoffConfig,
+    delta::Scope,
+    error::Error,
+    panics,
+    wire::{Selectors, Timeouts},
+};
 
 /// A change made to each object once, before it is cached.
-pub type Transform<K> = Arc<dyn Fn(&mut K) + Send + Sync>;
+///
+/// It must leave name, namespace, uid and resource version as they are. If it fails or panics, the
+/// object counts as one that does not decode.
+pub struct Transform<K>(Arc<dyn Fn(&mut K) -> Result<(), String> + Send + Sync>);
 
-/// Told of each failed attempt.
+impl<K> Transform<K> {
+    /// A transform that cannot fail.
+    pub fn new(change: impl Fn(&mut K) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(move |object| {
+            change(object);
+            Ok(())
+        }))
+    }
+
+    /// A transform that can fail.
+    pub fn fallible<E: fmt::Display>(
+        change: impl Fn(&mut K) -> Result<(), E> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(move |object| change(object).map_err(|error| error.to_string())))
+    }
+
+    /// Changes an object, or says what went wrong.
+    pub(super) fn apply(&self, object: &mut K) -> Result<(), String> {
+        match catch_unwind(AssertUnwindSafe(|| (self.0)(object))) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(format!("the transform failed: {error}")),
+            Err(panic) => Err(format!("the transform panicked: {}", panics::message(&*panic))),
+        }
+    }
+}
+
+impl<K> Clone for Transform<K> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<K> fmt::Debug for Transform<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Transform")
+    }
+}
+
+/// Called with the error of each failed attempt to list or to watch.
 pub type ErrorHook = Arc<dyn Fn(&Error) + Send + Sync>;
 
-/// How a reflector works. `ReflectorConfig::default()` follows a whole kind.
-pub struct ReflectorConfig<K> {
-    /// All namespaces, or one.
-    pub scope: Scope,
-    /// Which objects are followed.
-    pub selectors: Selectors,
-    /// Asks the server for the objects' metadata only. The kind must decode from that:
-    /// kube's `PartialObjectMeta<K>` does.
-    pub metadata_only: bool,
-    /// Keeps `metadata.managedFields`, which are skipped while decoding otherwise: they are often
-    /// the larger half of an object, and few read them.
-    pub keep_managed_fields: bool,
-    /// A change made to each object once, before it is cached.
-    pub transform: Option<Transform<K>>,
-    /// Told of each failed attempt. The log has each change of state once.
-    pub on_error: Option<ErrorHook>,
-    /// Asks for the first state as a stream (`sendInitialEvents`) and falls back to a paged list
-    /// where the server does not offer that. Without it the list is always paged.
+/// How a collection is listed and watched.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ListOptions {
+    /// A label selector, such as `env in (dev,test),!legacy`.
+    pub label_selector: Option<String>,
+    /// A field selector, such as `metadata.name=example`.
+    pub field_selector: Option<String>,
+    /// Asks for the list as a stream (`sendInitialEvents`), and falls back to pages if the server does
+    /// not offer that. Otherwise the list is always read in pages.
     pub streaming_lists: bool,
     /// How many objects a page of a list has.
     pub page_size: u32,
     /// The pauses between failed attempts.
     pub backoff: BackoffConfig,
+    /// How long to wait for the server.
+    pub timeouts: Timeouts,
+}
+
+impl Default for ListOptions {
+    fn default() -> Self {
+        Self {
+            label_selector: None,
+            field_selector: None,
+            streaming_lists: true,
+            page_size: 500,
+            backoff: BackoffConfig::default(),
+            timeouts: Timeouts::default(),
+        }
+    }
+}
+
+impl ListOptions {
+    pub(super) fn selectors(&self) -> Selectors {
+        Selectors { labels: self.label_selector.clone(), fields: self.field_selector.clone() }
+    }
+}
+
+/// How a reflector works. `ReflectorConfig::default()` follows a whole kind.
+#[non_exhaustive]
+pub struct ReflectorConfig<K> {
+    /// All namespaces, or one.
+    pub scope: Scope,
+    /// How the collection is listed and watched.
+    pub list: ListOptions,
+    /// Asks the server for the objects' metadata only. The kind must decode from that: kube's
+    /// `PartialObjectMeta<K>` does.
+    pub metadata_only: bool,
+    /// Keeps `metadata.managedFields`, which are skipped while decoding otherwise: they are often
+    /// the larger half of an object, and few programs read them.
+    pub keep_managed_fields: bool,
+    /// A change made to each object once, before it is cached.
+    pub transform: Option<Transform<K>>,
+    /// Called with the error of each failed attempt. The log has each change of state once.
+    pub on_error: Option<ErrorHook>,
+    /// A name that tells the reflector's metrics from those of others of the same resource.
+    pub name: Option<Arc<str>>,
+}
+
+impl<K> ReflectorConfig<K> {
+    /// A reflector of one scope; everything else is as by default.
+    pub fn new(scope: Scope) -> Self {
+        Self { scope, ..Self::default() }
+    }
+
+    /// The same with other list options.
+    #[must_use]
+    pub fn list(mut self, list: ListOptions) -> Self {
+        self.list = list;
+        self
+    }
 }
 
 impl<K> Default for ReflectorConfig<K> {
     fn default() -> Self {
         Self {
             scope: Scope::All,
-            selectors: Selectors::default(),
+            list: ListOptions::default(),
             metadata_only: false,
             keep_managed_fields: false,
             transform: None,
             on_error: None,
-            streaming_lists: true,
-            page_size: 500,
-            backoff: BackoffConfig::default(),
+            name: None,
         }
     }
 }
 
+// Derived impls would ask for `K: Clone` and `K: Debug`.
 impl<K> Clone for ReflectorConfig<K> {
     fn clone(&self) -> Self {
         Self {
             scope: self.scope.clone(),
-            selectors: self.selectors.clone(),
+            list: self.list.clone(),
             metadata_only: self.metadata_only,
             keep_managed_fields: self.keep_managed_fields,
             transform: self.transform.clone(),
             on_error: self.on_error.clone(),
-            streaming_lists: self.streaming_lists,
-            page_size: self.page_size,
-            backoff: self.backoff,
+            name: self.name.clone(),
         }
     }
 }
@@ -71,14 +167,12 @@ impl<K> fmt::Debug for ReflectorConfig<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReflectorConfig")
             .field("scope", &self.scope)
-            .field("selectors", &self.selectors)
+            .field("list", &self.list)
             .field("metadata_only", &self.metadata_only)
             .field("keep_managed_fields", &self.keep_managed_fields)
             .field("transform", &self.transform.is_some())
             .field("on_error", &self.on_error.is_some())
-            .field("streaming_lists", &self.streaming_lists)
-            .field("page_size", &self.page_size)
-            .field("backoff", &self.backoff)
+            .field("name", &self.name)
             .finish()
     }
 }

@@ -1,84 +1,116 @@
-//! From bytes to objects, each with the last touch on it.
+//! From bytes to objects that are ready for the cache.
 //!
-//! Much at once is decoded on the runtime's threads for blocking work: there it holds up no task, and
-//! the connection is read on meanwhile. A few lines are decoded where they are, which is quicker than
-//! to send them away.
+//! Large pieces are decoded on blocking threads, where they hold up no task, while the connection is
+//! read on. Small pieces are decoded in place, which is quicker than handing them over. There are never
+//! more jobs than processors; what finds no thread is decoded in place too, in slices between which
+//! other tasks run.
 
 use std::{
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::Arc,
+    sync::{Arc, LazyLock},
+    thread::available_parallelism,
 };
 
 use bytes::Bytes;
-use tokio::task::{JoinError, JoinHandle};
+use tokio::sync::Semaphore;
+use tokio_util::task::TaskTracker;
 
 use super::Transform;
 use crate::{
-    decode::{Decoded, ListPage, Unreadable, decode_event, decode_list},
-    delta::InvalidObject,
+    decode::{Decoded, ListPage, RawPage, Unreadable, decode_event, decode_list},
+    delta::{InvalidObject, Scope},
     object::{ObjectKey, Watched},
-    panics,
+    offload::{Awaited, Offloaded},
 };
 
-/// Fewer bytes than this are decoded where they are.
+/// Fewer bytes than this are decoded in place.
 const FEW_BYTES: usize = 16 << 10;
+
+/// The decoding jobs of all reflectors together.
+static JOBS: LazyLock<Arc<Semaphore>> =
+    LazyLock::new(|| Arc::new(Semaphore::new(available_parallelism().map_or(1, usize::from))));
 
 /// Decodes objects as a reflector is configured to.
 pub(super) struct Decoder<K> {
     pub(super) keep_managed_fields: bool,
     pub(super) transform: Option<Transform<K>>,
+    pub(super) scope: Scope,
+    /// Counts the jobs, so that a shutdown can wait for them.
+    pub(super) jobs: TaskTracker,
 }
 
-/// What some lines of a watch say.
+/// The events of some lines of a watch.
 pub(super) struct DecodedLines<K> {
     pub(super) events: Vec<Decoded<Arc<K>>>,
-    /// Why the line after these events could not be read, if there was such a line.
+    /// Why the line after these events could not be read, if there was one.
     pub(super) unreadable: Option<Unreadable>,
 }
 
-/// Whether these lines are so few that they are best decoded where they are.
-pub(super) fn are_few(lines: &[Bytes]) -> bool {
-    lines.iter().map(Bytes::len).sum::<usize>() < FEW_BYTES
+/// Lines that are being decoded.
+pub(super) enum Decoding<K> {
+    /// On another thread.
+    There(Offloaded<Vec<Bytes>, DecodedLines<K>>),
+    /// In place, once somebody waits for them.
+    Here(Slices<K>),
+}
+
+/// Lines that are decoded in slices.
+pub(super) struct Slices<K> {
+    lines: std::vec::IntoIter<Bytes>,
+    decoded: DecodedLines<K>,
 }
 
 impl<K: Watched> Decoder<K> {
-    /// Decodes lines, up to the first that cannot be read.
-    pub(super) fn lines(&self, lines: &[Bytes]) -> DecodedLines<K> {
-        let mut events = Vec::with_capacity(lines.len());
-        for line in lines {
-            match decode_event(line, self.keep_managed_fields) {
-                Ok(decoded) => events.push(self.finish_event(decoded)),
-                Err(error) => return DecodedLines { events, unreadable: Some(error) },
-            }
+    /// Begins to decode lines, up to the first that cannot be read.
+    pub(super) fn lines(self: &Arc<Self>, lines: Vec<Bytes>) -> Decoding<K> {
+        if lines.iter().map(Bytes::len).sum::<usize>() < FEW_BYTES {
+            return Decoding::Here(Slices::new(lines));
         }
-        DecodedLines { events, unreadable: None }
-    }
-
-    /// The same on another thread.
-    pub(super) fn lines_aside(self: &Arc<Self>, lines: Vec<Bytes>) -> JoinHandle<DecodedLines<K>> {
-        let decoder = self.clone();
-        tokio::task::spawn_blocking(move || decoder.lines(&lines))
+        let Ok(permit) = JOBS.clone().try_acquire_owned() else { return Decoding::Here(Slices::new(lines)) };
+        let (decoder, token) = (self.clone(), self.jobs.token());
+        Decoding::There(Offloaded::new(lines, move |lines, awaited| {
+            let _running = (permit, token);
+            let mut slices = Slices::new(lines);
+            while awaited.holds() && slices.decode_some(&decoder) {}
+            slices.decoded
+        }))
     }
 
     /// Decodes a page of a list.
     pub(super) async fn list(self: &Arc<Self>, body: Bytes) -> Result<ListPage<Arc<K>>, Unreadable> {
         if body.len() < FEW_BYTES {
-            return self.list_here(&body);
+            return Ok(self.finish_page(decode_list(&body, self.keep_managed_fields)?, &Awaited::HERE));
         }
-        let decoder = self.clone();
-        joined(tokio::task::spawn_blocking(move || decoder.list_here(&body))).await
+        let body = match JOBS.clone().try_acquire_owned() {
+            Err(_) => body,
+            Ok(permit) => {
+                let (decoder, token) = (self.clone(), self.jobs.token());
+                let mut job = Offloaded::new(body, move |body: Bytes, awaited| {
+                    let _running = (permit, token);
+                    let page = decode_list(&body, decoder.keep_managed_fields)?;
+                    Ok(decoder.finish_page(page, awaited))
+                });
+                match job.join().await {
+                    Ok(page) => return page,
+                    Err(body) => body,
+                }
+            }
+        };
+        let mut page = RawPage::parse(&body)?;
+        while page.decode_some(FEW_BYTES, self.keep_managed_fields) {
+            tokio::task::yield_now().await;
+        }
+        Ok(self.finish_page(page.finish()?, &Awaited::HERE))
     }
 
-    fn list_here(&self, body: &[u8]) -> Result<ListPage<Arc<K>>, Unreadable> {
-        let page = decode_list::<K>(body, self.keep_managed_fields)?;
+    fn finish_page(&self, page: ListPage<K>, awaited: &Awaited) -> ListPage<Arc<K>> {
         let (mut objects, mut invalid) = (Vec::with_capacity(page.objects.len()), page.invalid);
-        for object in page.objects {
+        for object in page.objects.into_iter().take_while(|_| awaited.holds()) {
             match self.finish(object) {
                 Ok(object) => objects.push(object),
                 Err(broken) => invalid.push(broken),
             }
         }
-        Ok(ListPage { objects, invalid, resource_version: page.resource_version, next: page.next })
+        ListPage { objects, invalid, resource_version: page.resource_version, next: page.next }
     }
 
     fn finish_event(&self, decoded: Decoded<K>) -> Decoded<Arc<K>> {
@@ -98,30 +130,82 @@ impl<K: Watched> Decoder<K> {
         }
     }
 
-    /// The last touch on an object before others see it. A transform that panics makes the object
-    /// one that could not be decoded, and leaves the others alone.
+    /// Checks and transforms an object. One that fails is invalid, and the others are unaffected.
     fn finish(&self, mut object: K) -> Result<Arc<K>, InvalidObject> {
-        let Some(transform) = &self.transform else { return Ok(Arc::new(object)) };
-        match catch_unwind(AssertUnwindSafe(|| transform(&mut object))) {
-            Ok(()) => Ok(Arc::new(object)),
-            Err(panic) => Err(InvalidObject {
+        let problem = match &self.scope {
+            _ if object.name().is_empty() => Some("the object has no name".to_owned()),
+            // It would stay in the cache for good: no list of its own namespace is ever read.
+            Scope::Namespace(namespace) if object.namespace() != Some(namespace) => {
+                Some(format!("the object is not in namespace {namespace}, which was asked for"))
+            }
+            _ => self.transform.as_ref().and_then(|transform| transform.apply(&mut object).err()),
+        };
+        match problem {
+            None => Ok(Arc::new(object)),
+            Some(error) => Err(InvalidObject {
                 key: ObjectKey::of(&object),
                 uid: object.uid().to_owned(),
                 resource_version: object.resource_version().to_owned(),
-                error: format!("the transform panicked: {}", panics::message(&*panic)),
+                error,
             }),
         }
     }
 }
 
-/// What another thread has made. It panics here if it panicked there.
-pub(super) async fn joined<T>(work: impl Future<Output = Result<T, JoinError>>) -> T {
-    match work.await {
-        Ok(made) => made,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => resume_unwind(panic),
-            // The runtime shuts down, and this task with it.
-            Err(_) => std::future::pending().await,
-        },
+impl<K: Watched> Decoding<K> {
+    /// Whether the lines are decoded in place.
+    pub(super) fn is_here(&self) -> bool {
+        matches!(self, Self::Here(_))
+    }
+
+    /// Waits for the events. Dropping the future loses nothing.
+    pub(super) async fn join(&mut self, decoder: &Decoder<K>) -> DecodedLines<K> {
+        loop {
+            match self {
+                Self::There(job) => match job.join().await {
+                    Ok(decoded) => return decoded,
+                    Err(lines) => *self = Self::Here(Slices::new(lines)),
+                },
+                Self::Here(slices) => {
+                    while slices.decode_some(decoder) {
+                        tokio::task::yield_now().await;
+                    }
+                    return std::mem::replace(&mut slices.decoded, DecodedLines::none());
+                }
+            }
+        }
+    }
+}
+
+impl<K: Watched> Slices<K> {
+    fn new(lines: Vec<Bytes>) -> Self {
+        let events = Vec::with_capacity(lines.len());
+        Self { lines: lines.into_iter(), decoded: DecodedLines { events, unreadable: None } }
+    }
+
+    /// Decodes a slice, and returns whether there is more to decode.
+    fn decode_some(&mut self, decoder: &Decoder<K>) -> bool {
+        let mut bytes = 0;
+        for line in self.lines.by_ref() {
+            bytes += line.len();
+            match decode_event(&line, decoder.keep_managed_fields) {
+                Ok(decoded) => self.decoded.events.push(decoder.finish_event(decoded)),
+                Err(error) => {
+                    self.decoded.unreadable = Some(error);
+                    self.lines = Vec::new().into_iter();
+                    return false;
+                }
+            }
+            if bytes >= FEW_BYTES {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl<K> DecodedLines<K> {
+    fn none() -> Self {
+        Self { events: Vec::new(), unreadable: None }
     }
 }

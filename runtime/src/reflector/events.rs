@@ -1,25 +1,23 @@
-//! The events of an open watch, decoded ahead and given in order.
+//! The events of an open watch, decoded ahead and returned in order.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use tokio::task::JoinHandle;
-
-use super::decoder::{DecodedLines, Decoder, are_few, joined};
+use super::decoder::{DecodedLines, Decoder, Decoding};
 use crate::{error::Result, object::Watched, wire::Watch};
 
-/// So many batches of lines are decoded at the same time.
+/// How many batches of lines are decoded at the same time.
 const AHEAD: usize = 2;
 
 /// The events of an open watch.
 ///
-/// While lines are decoded on other threads the next ones are gathered. So few events pass at once and
-/// without delay, and the busier the watch is, the larger are the batches in which it is worked on.
+/// While lines are decoded on other threads, the next ones are gathered. A few events pass at once and
+/// without delay, and the busier the watch is, the larger are its batches.
 pub(super) struct Events<K> {
     watch: Watch,
     decoder: Arc<Decoder<K>>,
     /// What is being decoded, in the order of the lines.
-    decoding: VecDeque<JoinHandle<DecodedLines<K>>>,
-    /// What was taken and given back.
+    decoding: VecDeque<Decoding<K>>,
+    /// Events that were taken and put back.
     returned: Option<DecodedLines<K>>,
 }
 
@@ -28,8 +26,7 @@ impl<K: Watched> Events<K> {
         Self { watch, decoder, decoding: VecDeque::new(), returned: None }
     }
 
-    /// The next events; `None` is the regular end. What came whole before a cut is given before the
-    /// cut is told.
+    /// The next events; `None` is the regular end. Events that came before a cut come before its error.
     pub(super) async fn next(&mut self) -> Option<Result<DecodedLines<K>>> {
         if let Some(lines) = self.returned.take() {
             return Some(Ok(lines));
@@ -37,30 +34,42 @@ impl<K: Watched> Events<K> {
         let Self { watch, decoder, decoding, .. } = self;
         if decoding.is_empty() {
             match watch.next().await? {
-                Ok(lines) if are_few(&lines) => return Some(Ok(decoder.lines(&lines))),
-                Ok(lines) => decoding.push_back(decoder.lines_aside(lines)),
+                Ok(lines) => decoding.push_back(decoder.lines(lines)),
                 Err(error) => return Some(Err(error)),
             }
         }
         loop {
+            // Lines that are decoded in place need this task, and nothing is gained by gathering more.
+            let in_place = decoding.back().is_some_and(Decoding::is_here);
             if decoding.len() < AHEAD
+                && !in_place
                 && let Some(lines) = watch.take_batch()
             {
-                decoding.push_back(decoder.lines_aside(lines));
+                decoding.push_back(decoder.lines(lines));
             }
             tokio::select! {
                 biased;
-                lines = joined(decoding.front_mut()?) => {
+                lines = decoding.front_mut()?.join(decoder) => {
                     decoding.pop_front();
                     return Some(Ok(lines));
                 }
-                () = watch.fill(), if !watch.is_full() => {}
+                () = watch.fill(), if !in_place && !watch.is_full() => {}
             }
         }
     }
 
-    /// Takes events back, which are then given again before all others.
-    pub(super) fn give_back(&mut self, lines: DecodedLines<K>) {
+    /// Puts events back, which are returned again before all others.
+    pub(super) fn put_back(&mut self, lines: DecodedLines<K>) {
         self.returned = Some(lines);
+    }
+
+    /// How long the server has kept the reader waiting, in all.
+    pub(super) fn silent(&self) -> Duration {
+        self.watch.silent()
+    }
+
+    /// Allows the server to stay silent for this long, from now on.
+    pub(super) fn allow_silence(&mut self, silence: Duration) {
+        self.watch.allow_silence(silence);
     }
 }

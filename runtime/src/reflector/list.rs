@@ -1,30 +1,28 @@
 //! Reading the whole state.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use kube::core::{Status, response::reason};
 use tokio::time::Instant;
 
-use super::{Events, Next, ReflectorState, Run, Stop, decoder::DecodedLines, initial::Initial};
+use super::{DOUBTS, Events, Next, ReflectorState, Run, Stop, decoder::DecodedLines, initial::Initial};
 use crate::{
     decode::{Decoded, peek_token},
     delta::{Delta, DeltaSink, InvalidObject},
     error::{Cause, Error},
     object::{ObjectKey, Watched},
     resource_version::is_older,
-    wire::{Page, Start, watch_timeout},
+    wire::{Page, Start},
 };
-
-/// A server that streams lists does not fall silent for so long before the end of the list. One that
-/// ignores the wish for a stream sends nothing to end it at all.
-const STREAM_SILENCE: Duration = Duration::from_secs(15);
 
 /// How a streamed list ended.
 enum Streamed<K> {
-    /// It is whole, and this comes next.
+    /// It is complete, and this comes next.
     Then(Next<K>),
-    /// The server does not stream lists.
-    NotOffered,
+    /// The server refuses to stream lists.
+    Refused,
+    /// The server accepted the request and did not finish the list: it may not know the parameter.
+    Unfinished,
 }
 
 /// A whole state.
@@ -37,21 +35,26 @@ struct Listed<K> {
 }
 
 impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
-    /// Tells the whole state, then says where to go on.
+    /// Sends the whole state, and returns what to do next.
     pub(super) async fn list(&mut self) -> Result<Next<K>, Stop> {
         let begin = Instant::now();
-        self.listed = Some(begin);
         self.report.state(ReflectorState::Listing);
         if self.streaming {
             match self.streamed_list(begin).await? {
-                Streamed::Then(next) => return Ok(next),
-                Streamed::NotOffered => {
-                    tracing::info!(
-                        "the server does not stream lists of this resource: it is listed in pages"
-                    );
-                    self.streaming = false;
+                Streamed::Then(next) => {
+                    self.doubts = 0;
+                    return Ok(next);
+                }
+                Streamed::Refused => self.streaming = false,
+                Streamed::Unfinished => {
+                    self.doubts += 1;
+                    self.streaming = self.doubts < DOUBTS;
                 }
             }
+            tracing::info!(
+                will_ask_again = self.streaming,
+                "the server does not stream the list of this resource: it is read in pages"
+            );
         }
         let listed = self.paged_list().await?;
         self.replace(listed, "paged", begin).await?;
@@ -64,12 +67,12 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
             self.version_unknown = true;
             return Err(self.stale(&resource_version, &wanted).into());
         }
-        let set_back = self.version.as_ref().is_some_and(|told| is_older(&resource_version, told));
+        let set_back = self.version.as_ref().is_some_and(|sent| is_older(&resource_version, sent));
         self.report.listed(mode, objects.len(), &invalid, &resource_version, begin.elapsed());
         let mut batch = Vec::with_capacity(2);
         if set_back {
-            let told = self.version.as_deref();
-            tracing::warn!(version = resource_version, told, "the server's history was set back");
+            let before = self.version.as_deref();
+            tracing::warn!(version = resource_version, before, "the server's history was set back");
             batch.push(Delta::Reset { scope: self.config.scope.clone() });
         }
         self.version = Some(resource_version.clone());
@@ -81,8 +84,8 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
         Ok(())
     }
 
-    /// The server answered with an older state than it was asked for: one of several that is behind,
-    /// or one that does not understand the wish. The next list asks for the newest state instead.
+    /// The server answered with an older state than it was asked for: it is one of several and behind
+    /// the others, or it does not know the parameter. The next list asks for the newest state instead.
     fn stale(&self, found: &str, wanted: &str) -> Error {
         let message = format!("the server answered with version {found}, which is older than {wanted}");
         let status = Status::failure(&message, reason::TIMEOUT).with_code(504);
@@ -94,7 +97,7 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
     async fn paged_list(&mut self) -> Result<Listed<K>, Stop> {
         let mut not_older_than = self.not_older_than();
         let mut page = Page::First { not_older_than: not_older_than.clone() };
-        let mut limit = self.config.page_size;
+        let mut limit = self.config.list.page_size;
         let (mut objects, mut invalid, mut version) = (Vec::new(), Vec::new(), None);
         let mut fetched = None;
         loop {
@@ -107,13 +110,13 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
                 Err(error) if error.is_gone() || error.is_version_too_large() => {
                     match page {
                         Page::First { not_older_than: None } => return Err(error.into()),
-                        // The server does not know the version any more, or not yet: its newest state
-                        // is a consistent one, and so never older than what it has told us.
+                        // The server does not know the version any more, or not yet. Its newest state is
+                        // consistent, and so never older than what it has sent before.
                         Page::First { .. } => {}
-                        // The list took longer than the server keeps its versions: all at once then.
+                        // The list took longer than the server keeps its versions: read it in one page.
                         Page::Next { .. } => limit = 0,
                     }
-                    tracing::info!(%error, "the list begins anew, from the newest state");
+                    tracing::info!(%error, "the list starts again, from the newest state");
                     not_older_than = None;
                     page = Page::First { not_older_than: None };
                     (objects, invalid, version) = (Vec::new(), Vec::new(), None);
@@ -121,7 +124,7 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
                 }
                 Err(error) => return Err(error.into()),
             };
-            // The next page is read while this one is decoded, where its token can be told before.
+            // The next page is read while this one is decoded, if its token comes before the items.
             let next = peek_token(&body).map(|token| Page::Next { token });
             let decoding = self.decoder.list(body);
             let decoded = match next {
@@ -135,7 +138,7 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
             let decoded = decoded.map_err(|error| self.unreadable("list", error))?;
             objects.extend(decoded.objects);
             invalid.extend(decoded.invalid);
-            // All pages have one version. Should they not, the first is the one that misses nothing.
+            // All pages have one version. If not, the first is the one that misses nothing.
             let version = version.get_or_insert(decoded.resource_version);
             match decoded.next {
                 Some(token) => page = Page::Next { token },
@@ -152,7 +155,7 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
         let mut not_older_than = self.not_older_than();
         loop {
             let start = Start::InitialEvents { not_older_than: not_older_than.as_deref() };
-            let outcome = match self.collection.watch(start, watch_timeout()).await {
+            let outcome = match self.collection.watch(start).await {
                 Ok(watch) => {
                     let events = Events::new(watch, self.decoder.clone());
                     self.streamed_events(events, not_older_than.clone(), begin).await
@@ -164,9 +167,9 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
                     if not_older_than.take().is_none() {
                         return Err(error.into());
                     }
-                    tracing::info!(%error, "the list begins anew, from the newest state");
+                    tracing::info!(%error, "the list starts again, from the newest state");
                 }
-                Err(Stop::Failed(error)) if refuses_streaming(&error) => return Ok(Streamed::NotOffered),
+                Err(Stop::Failed(error)) if refuses_streaming(&error) => return Ok(Streamed::Refused),
                 outcome => return outcome,
             }
         }
@@ -178,12 +181,18 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
         not_older_than: Option<String>,
         begin: Instant,
     ) -> Result<Streamed<K>, Stop> {
-        let mut initial = Initial::new();
+        let (mut initial, opened) = (Initial::new(), Instant::now());
+        let timeouts = &self.config.list.timeouts;
+        let (stream_silence, watch_silence, lifetime) =
+            (timeouts.stream_silence, timeouts.watch_silence, timeouts.watch);
+        events.allow_silence(stream_silence);
         loop {
-            let lines = match tokio::time::timeout(STREAM_SILENCE, events.next()).await {
-                Err(_) => return Ok(Streamed::NotOffered),
-                Ok(None) => return Err(self.lost("the stream ended before the end of the list").into()),
-                Ok(Some(lines)) => lines?,
+            let lines = match events.next().await {
+                // The server kept the stream open for as long as it was asked to.
+                None if opened.elapsed() >= lifetime => return Ok(Streamed::Unfinished),
+                None => return Err(self.lost("the stream ended before the end of the list").into()),
+                Some(Err(error)) if error.is_timeout() => return Ok(Streamed::Unfinished),
+                Some(lines) => lines?,
             };
             let DecodedLines { events: list, unreadable } = lines;
             let mut list = list.into_iter();
@@ -194,7 +203,7 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
                     Decoded::Deleted(object) => initial.delete(&ObjectKey::of(&*object)),
                     Decoded::Invalid(invalid) => initial.invalidate(invalid),
                     Decoded::InvalidDeleted(invalid) => initial.delete(&invalid.key),
-                    Decoded::Error(status) => return Err(self.told(status).into()),
+                    Decoded::Error(status) => return Err(self.refused(status).into()),
                     Decoded::Bookmark { resource_version, initial_events_end: true } => {
                         let (objects, invalid) = initial.into_parts();
                         self.replace(
@@ -205,21 +214,28 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
                         .await?;
                         // Changes that came with the last piece of the list belong to the watch, which
                         // goes on from the list even if one of them cannot be read.
-                        events.give_back(DecodedLines { events: list.collect(), unreadable });
+                        events.put_back(DecodedLines { events: list.collect(), unreadable });
+                        events.allow_silence(watch_silence);
                         return Ok(Streamed::Then(Next::Watch(Some(Box::new(events)))));
                     }
-                    Decoded::Bookmark { initial_events_end: false, .. } | Decoded::Unknown => {}
+                    // A server that streams lists sends no other bookmark before the closing one.
+                    Decoded::Bookmark { initial_events_end: false, .. } => return Ok(Streamed::Unfinished),
+                    Decoded::Unknown => {}
                 }
             }
             if let Some(error) = unreadable {
                 return Err(self.unreadable("watch", error).into());
             }
+            // A busy server that ignores the parameter is never silent for long, but often.
+            if events.silent() >= stream_silence {
+                return Ok(Streamed::Unfinished);
+            }
         }
     }
 }
 
-/// Whether the server does not know, or does not allow, the wish for a streamed list. Servers say so
-/// with 422 where the feature is off, and with 400 where they do not know the parameter.
+/// Whether the server does not know, or does not allow, streamed lists. Servers say so with 422 if the
+/// feature is off, and with 400 if they do not know the parameter.
 fn refuses_streaming(error: &Error) -> bool {
     error.is_invalid() || error.code() == Some(400)
 }

@@ -1,27 +1,31 @@
-//! The reflector: keeps a sink supplied with the state of one collection on the server.
+//! The reflector: sends the state of one collection on the server, and then its changes, to a sink.
 //!
-//! What a sink can rely on:
+//! A sink can rely on this:
 //!
 //! - **First the whole state, then every change, in the server's order.** The state comes as one
-//!   [`Delta::Replace`](crate::delta::Delta::Replace), at the start and whenever changes may have been missed.
-//! - **Never back in time.** A later list is asked to be no older than what was already told. Only
-//!   where the server does not know that version is its newest state taken instead. If even that is
-//!   older, the server's own history was set back, and a [`Delta::Reset`](crate::delta::Delta::Reset) says so.
-//! - **No needless lists.** An ended, cut or refused watch goes on from the last version; bookmarks
-//!   keep that version young. Only a version that has expired makes a new list necessary.
-//! - **A list is streamed** (`sendInitialEvents`) where the server offers that, and read in pages where
-//!   not; which of the two is found out once and remembered.
-//! - **Nothing is fatal.** A missing definition, a missing permission, an overloaded or absent server
-//!   are waited for, with growing, jittered pauses; a server's `Retry-After` is honoured. Each such
-//!   state is logged once, in words, and can be seen in [`Reflector::state`].
-//! - **An object that does not decode**, or on which the transform panics, is told as such and costs
-//!   nothing but itself.
-//! - **Much at once holds nobody up.** Lists and busy watches are decoded on the runtime's threads for
-//!   blocking work, a few batches at a time, while the connection is read on; a few events are decoded
-//!   where they are.
-//! - **Back-pressure.** While the sink does not take a batch, no more than these few are read ahead.
+//!   [`Delta::Replace`], at the start and whenever changes may have been missed.
+//! - **Never back in time.** A later list must not be older than what was already sent. Only if the
+//!   server does not know that version is its newest state taken instead. If even that is older, the
+//!   server's history was set back, and a [`Delta::Reset`] says so.
+//! - **No needless lists.** A watch that ended, was cut or was refused resumes from the last version,
+//!   which bookmarks keep recent. Only an expired version makes a new list necessary.
+//! - **No needless pauses.** A watch that worked and was cut is opened again at once. Failures are
+//!   retried after growing, jittered pauses, and so are lists that do not lead to a watch.
+//! - **Lists are streamed** (`sendInitialEvents`) if the server offers that, and read in pages if not.
+//! - **Nothing is fatal.** A missing definition, a missing permission and an overloaded or absent
+//!   server are waited for; a server's `Retry-After` is honoured, up to five minutes. A panic is
+//!   logged and counted, and the reflector lists again after a pause. Each such state is logged once,
+//!   in words, and can be seen in [`Reflector::state`].
+//! - **An object that does not decode** is reported as such and costs nothing but itself: one that is
+//!   nested too deeply, one without a name, one whose type or transform panics included.
+//! - **Decoding holds nobody up.** Lists and busy watches are decoded on blocking threads, a few
+//!   batches at a time, while the connection is read on; if no such thread is free, they are decoded
+//!   in place in slices.
+//! - **Back-pressure.** While the sink does not take a batch, only these few batches are read ahead.
+//! - **Silence is noticed.** A connection that died without a word is given up; see [`Timeouts`].
 //!
-//! The reflector works as long as [`Reflector::run`] is polled; dropping that future ends it.
+//! The reflector works while [`Reflector::run`] is polled. Dropping that future, or closing the sink,
+//! ends it.
 
 mod config;
 mod decoder;
@@ -32,45 +36,63 @@ mod report;
 mod state;
 mod watch;
 
-use std::{sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
+use futures::FutureExt as _;
 use kube::Client;
 use tokio::{sync::watch as watched, time::Instant};
+use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
-pub use config::{ErrorHook, ReflectorConfig, Transform};
+use crate::{backoff::Backoff, error::Error, object::Watched, panics, wire::Collection};
+pub use crate::{
+    delta::{Delta, DeltaReceiver, DeltaSender, DeltaSink, InvalidObject, Scope, SinkClosed, delta_queue},
+    wire::Timeouts,
+};
+pub use config::{ErrorHook, ListOptions, ReflectorConfig, Transform};
 use decoder::Decoder;
 use events::Events;
 use report::Report;
 pub use state::{Problem, ReflectorState};
 
-use crate::{backoff::Backoff, error::Error, object::Watched, wire::Collection};
-pub use crate::{
-    delta::{Delta, DeltaReceiver, DeltaSender, DeltaSink, InvalidObject, Scope, SinkClosed, delta_queue},
-    wire::Selectors,
-};
-
-/// After this time a list is no longer part of the same trouble, and the next one need not wait.
+/// A list that ended longer ago than this is not part of the same trouble, and the next one need not
+/// wait.
 const LIST_QUIET: Duration = Duration::from_secs(30);
+
+/// A server's `Retry-After` is honoured up to this. Longer ones come from maintenance pages, and the
+/// cache would be blind for all that time.
+const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(300);
+
+/// How often a server may fail to finish a streamed list before it is always listed in pages.
+const DOUBTS: u32 = 2;
 
 /// Follows one collection on the server.
 pub struct Reflector<K> {
     collection: Collection,
     config: ReflectorConfig<K>,
     state: watched::Sender<ReflectorState>,
+    jobs: TaskTracker,
 }
 
 impl<K: Watched> Reflector<K> {
-    /// A reflector of the kind `K`, which does nothing until it is run.
+    /// A reflector of the kind `K`. It does nothing until it is run.
     pub fn new(client: Client, config: ReflectorConfig<K>) -> Self {
         let collection = Collection {
             client,
             resource: K::api_resource(),
             scope: config.scope.clone(),
-            selectors: config.selectors.clone(),
+            selectors: config.list.selectors(),
             metadata_only: config.metadata_only,
+            timeouts: config.list.timeouts.clone(),
         };
-        Self { collection, config, state: watched::Sender::new(ReflectorState::Listing) }
+        let state = watched::Sender::new(ReflectorState::Listing);
+        Self { collection, config, state, jobs: TaskTracker::new() }
+    }
+
+    /// Counts the reflector's work on other threads in this tracker.
+    pub(crate) fn track_jobs(mut self, jobs: TaskTracker) -> Self {
+        self.jobs = jobs;
+        self
     }
 
     /// What the reflector is doing, now and from now on.
@@ -85,15 +107,19 @@ impl<K: Watched> Reflector<K> {
             Scope::Namespace(namespace) => Some(&**namespace),
         };
         let span = tracing::info_span!("reflector", kind = %self.collection.resource.kind, namespace);
-        let report = Report::new(&self.collection, self.config.on_error.clone(), self.state);
+        let report = Report::new(&self.collection, &self.config, self.state);
         let decoder = Decoder {
             keep_managed_fields: self.config.keep_managed_fields,
             transform: self.config.transform.clone(),
+            scope: self.config.scope.clone(),
+            jobs: self.jobs,
         };
+        let closed = sink.closed();
         let run = Run {
             decoder: Arc::new(decoder),
-            streaming: self.config.streaming_lists,
-            backoff: Backoff::new(self.config.backoff),
+            streaming: self.config.list.streaming_lists,
+            doubts: 0,
+            backoff: Backoff::new(self.config.list.backoff),
             collection: self.collection,
             config: self.config,
             sink,
@@ -103,21 +129,30 @@ impl<K: Watched> Reflector<K> {
             listed: None,
             unreadable: false,
         };
-        run.run().instrument(span).await;
+        tokio::select! {
+            () = run.run().instrument(span) => {}
+            () = closed => {}
+        }
     }
 }
 
-/// What is to be done next.
+/// What to do next.
 enum Next<K> {
     List,
-    /// Follow the changes, on a watch that is already open if there is one.
+    /// Follow the changes, on this watch if one is open already.
     Watch(Option<Box<Events<K>>>),
 }
 
 /// Why a step did not come to its regular end.
 enum Stop {
+    /// The sink takes no more deltas.
     Closed,
+    /// The step failed.
     Failed(Error),
+    /// The watch worked until its connection was lost.
+    Cut(Error),
+    /// The watch cannot tell what changed, for this reason, but a list can.
+    Relist(Error),
 }
 
 impl From<SinkClosed> for Stop {
@@ -132,7 +167,7 @@ impl From<Error> for Stop {
     }
 }
 
-/// A reflector at work.
+/// A running reflector.
 struct Run<K, S> {
     collection: Collection,
     config: ReflectorConfig<K>,
@@ -142,12 +177,14 @@ struct Run<K, S> {
     backoff: Backoff,
     /// Whether lists are asked for as streams.
     streaming: bool,
-    /// The last version that was told.
+    /// How many streamed lists in a row had no end although the server did not refuse them.
+    doubts: u32,
+    /// The last version that was sent.
     version: Option<String>,
-    /// Whether the server does not know that version: any more, or yet, or because its history was
-    /// set back.
+    /// Whether the server does not know that version: it expired, it is not reached yet, or the
+    /// server's history was set back.
     version_unknown: bool,
-    /// When the last list began.
+    /// When the last list ended.
     listed: Option<Instant>,
     /// Whether the last thing that the server sent could not be read.
     unreadable: bool,
@@ -158,17 +195,39 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
         let mut next = Next::List;
         loop {
             let listing = matches!(next, Next::List);
-            let outcome = match next {
-                Next::List => self.list().await,
-                Next::Watch(open) => self.watch(open).await,
+            let step = async {
+                match next {
+                    Next::List => self.list().await,
+                    Next::Watch(open) => self.watch(open).await,
+                }
             };
+            let outcome = AssertUnwindSafe(step).catch_unwind().await;
+            if listing {
+                self.listed = Some(Instant::now());
+                // A list takes its time, which must not look like a quiet time.
+                self.backoff.touch();
+            }
             next = match outcome {
-                Ok(next) => next,
-                Err(Stop::Closed) => return,
-                Err(Stop::Failed(error)) => {
+                Ok(Ok(next)) => next,
+                Ok(Err(Stop::Closed)) => return,
+                Ok(Err(Stop::Failed(error))) => {
                     let next = if listing { Next::List } else { self.after_failed_watch(&error) };
                     self.pause(&error).await;
                     next
+                }
+                Ok(Err(Stop::Cut(error))) => {
+                    self.report.cut(&error);
+                    Next::Watch(None)
+                }
+                Ok(Err(Stop::Relist(error))) => {
+                    self.pause(&error).await;
+                    Next::List
+                }
+                Err(panic) => {
+                    let pause = self.backoff.next();
+                    self.report.panicked(&panics::message(&*panic), self.backoff.attempt(), pause);
+                    tokio::time::sleep(pause).await;
+                    Next::List
                 }
             };
         }
@@ -179,7 +238,7 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
         if self.version_unknown { None } else { self.version.clone() }
     }
 
-    /// Whether a watch that failed like this can go on from where it was.
+    /// Decides whether a watch that failed like this can resume.
     fn after_failed_watch(&mut self, error: &Error) -> Next<K> {
         match Problem::of(error) {
             Problem::Version => {
@@ -188,20 +247,21 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
             }
             // A definition that comes back is another one, and so are its objects.
             Problem::Absent | Problem::Refused => Next::List,
-            // Once may be an accident on the way. Twice, and the event itself is in the way.
+            // Once may be an accident on the way. Twice means that the event itself is in the way.
             Problem::Unreadable if std::mem::replace(&mut self.unreadable, true) => Next::List,
             _ => Next::Watch(None),
         }
     }
 
-    /// Waits before the next attempt, and says what for.
+    /// Reports a failure and waits before the next attempt.
     async fn pause(&mut self, error: &Error) {
-        let recently = self.listed.is_some_and(|listed| listed.elapsed() < LIST_QUIET);
-        let pause = if Problem::of(error) == Problem::Version && !recently {
-            // Versions expire in the best of worlds, and each moment of waiting is a moment of old data.
+        let listed_recently = self.listed.is_some_and(|listed| listed.elapsed() < LIST_QUIET);
+        let pause = if Problem::of(error) == Problem::Version && !listed_recently {
+            // Versions expire in the normal course of things, and waiting means serving old data.
             Duration::ZERO
         } else {
-            self.backoff.next().max(error.retry_after().unwrap_or_default())
+            let asked_for = error.retry_after().unwrap_or_default().min(LONGEST_RETRY_AFTER);
+            self.backoff.next().max(asked_for)
         };
         self.report.failed(&self.collection, error, self.backoff.attempt(), pause);
         tokio::time::sleep(pause).await;

@@ -1,32 +1,36 @@
-//! What a reflector says of itself: its state, its log and its metrics.
+//! The state, the log and the metrics of a reflector.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-    time::Duration,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use metrics::{Counter, Gauge, Histogram};
+use metrics::{Counter, Gauge, Histogram, Label};
 use tokio::{sync::watch, time::Instant};
 
-use super::{ErrorHook, Problem, ReflectorState};
+use super::{ErrorHook, Problem, ReflectorConfig, ReflectorState};
 use crate::{
     delta::{Delta, InvalidObject, Scope},
     error::Error,
     metrics::{
-        REFLECTOR_ERRORS, REFLECTOR_EVENTS, REFLECTOR_INVALID_OBJECTS, REFLECTOR_LIST_DURATION,
-        REFLECTOR_LISTED_OBJECTS, REFLECTOR_LISTS, REFLECTOR_WATCHES,
+        REFLECTOR_ERRORS, REFLECTOR_EVENTS, REFLECTOR_INVALID_OBJECTS, REFLECTOR_LAST_EVENT,
+        REFLECTOR_LIST_DURATION, REFLECTOR_LISTED_OBJECTS, REFLECTOR_LISTS, REFLECTOR_WATCHES,
+        resource_labels,
     },
     panics,
     wire::Collection,
 };
 
+/// How many invalid objects of one list the log names. The rest is counted.
+const LOGGED_INVALID: usize = 5;
+
 pub(super) struct Report {
     resource: String,
     on_error: Option<ErrorHook>,
     state: watch::Sender<ReflectorState>,
-    /// What stands in the way, and since when.
-    trouble: Option<(Problem, Instant)>,
+    /// Why the last attempt failed, and since when attempts fail for that reason.
+    failing: Option<(Problem, Instant)>,
+    labels: Vec<Label>,
     metrics: Metrics,
 }
 
@@ -36,29 +40,31 @@ struct Metrics {
     watches: Counter,
     events: Counter,
     invalid: Counter,
+    last_event: Gauge,
 }
 
 impl Report {
-    pub(super) fn new(
+    pub(super) fn new<K>(
         collection: &Collection,
-        on_error: Option<ErrorHook>,
+        config: &ReflectorConfig<K>,
         state: watch::Sender<ReflectorState>,
     ) -> Self {
-        let resource = collection.resource_name().into_owned();
-        let label = || ("resource", resource.clone());
+        let resource = collection.resource_name();
+        let labels = resource_labels(&resource, config.metadata_only, config.name.as_deref());
         let metrics = Metrics {
-            list_seconds: metrics::histogram!(REFLECTOR_LIST_DURATION, &[label()]),
-            listed_objects: metrics::gauge!(REFLECTOR_LISTED_OBJECTS, &[label()]),
-            watches: metrics::counter!(REFLECTOR_WATCHES, &[label()]),
-            events: metrics::counter!(REFLECTOR_EVENTS, &[label()]),
-            invalid: metrics::counter!(REFLECTOR_INVALID_OBJECTS, &[label()]),
+            list_seconds: metrics::histogram!(REFLECTOR_LIST_DURATION, labels.clone()),
+            listed_objects: metrics::gauge!(REFLECTOR_LISTED_OBJECTS, labels.clone()),
+            watches: metrics::counter!(REFLECTOR_WATCHES, labels.clone()),
+            events: metrics::counter!(REFLECTOR_EVENTS, labels.clone()),
+            invalid: metrics::counter!(REFLECTOR_INVALID_OBJECTS, labels.clone()),
+            last_event: metrics::gauge!(REFLECTOR_LAST_EVENT, labels.clone()),
         };
-        Self { resource, on_error, state, trouble: None, metrics }
+        Self { resource, on_error: config.on_error.clone(), state, failing: None, labels, metrics }
     }
 
-    /// Shows a state. While something stands in the way, a mere attempt does not hide it.
+    /// Publishes a state. While attempts fail, the beginning of a further attempt does not hide that.
     pub(super) fn state(&self, state: ReflectorState) {
-        if self.trouble.is_none() {
+        if self.failing.is_none() {
             self.state.send_replace(state);
         }
     }
@@ -71,15 +77,19 @@ impl Report {
         version: &str,
         took: Duration,
     ) {
-        metrics::counter!(
-            REFLECTOR_LISTS, "resource" => self.resource.clone(), "mode" => mode
-        )
-        .increment(1);
+        metrics::counter!(REFLECTOR_LISTS, self.labels_with("mode", mode)).increment(1);
         self.metrics.list_seconds.record(took);
         // Beyond 2^53 objects a gauge would lose precision; no cluster is near that.
         self.metrics.listed_objects.set(objects as f64);
-        for object in invalid {
-            self.invalid(object);
+        self.heard();
+        self.metrics.invalid.increment(invalid.len() as u64);
+        invalid.iter().take(LOGGED_INVALID).for_each(log_invalid);
+        if invalid.len() > LOGGED_INVALID {
+            tracing::warn!(
+                objects = invalid.len(),
+                logged = LOGGED_INVALID,
+                "many objects of the list do not decode; `invalid()` of the informer has them all"
+            );
         }
         self.recovered();
         tracing::info!(mode, objects, invalid = invalid.len(), version, ?took, "listed");
@@ -94,38 +104,54 @@ impl Report {
 
     pub(super) fn events<K>(&self, batch: &[Delta<K>]) {
         self.metrics.events.increment(batch.len() as u64);
+        self.heard();
         for delta in batch {
             if let Delta::Invalid(object) = delta {
-                self.invalid(object);
+                self.metrics.invalid.increment(1);
+                log_invalid(object);
             }
         }
     }
 
-    fn invalid(&self, object: &InvalidObject) {
-        self.metrics.invalid.increment(1);
-        tracing::warn!(
-            object = %object.key, version = object.resource_version, error = object.error,
-            "an object does not decode and keeps its last good state"
-        );
+    /// Notes that the server has just sent something.
+    fn heard(&self) {
+        if let Ok(now) = SystemTime::now().duration_since(UNIX_EPOCH) {
+            self.metrics.last_event.set(now.as_secs_f64());
+        }
+    }
+
+    /// A watch that worked was cut, and resumes at once.
+    pub(super) fn cut(&self, error: &Error) {
+        let problem = Problem::of(error);
+        metrics::counter!(REFLECTOR_ERRORS, self.labels_with("problem", problem.as_str())).increment(1);
+        tracing::info!(%problem, "{error}; the watch resumes");
+        self.call_hook(error);
     }
 
     /// An attempt failed. The log has it once per change of state.
     pub(super) fn failed(&mut self, collection: &Collection, error: &Error, attempt: u32, pause: Duration) {
         let problem = Problem::of(error);
-        metrics::counter!(
-            REFLECTOR_ERRORS,
-            "resource" => self.resource.clone(), "problem" => problem.as_str()
-        )
-        .increment(1);
-        let reason: Arc<str> = explain(collection, problem, error).into();
-        let since = match self.trouble {
+        self.fails(problem, explain(collection, problem, error), attempt, pause);
+        self.call_hook(error);
+    }
+
+    /// An attempt panicked.
+    pub(super) fn panicked(&mut self, panic: &str, attempt: u32, pause: Duration) {
+        tracing::error!(panic, attempt, "following {} panicked", self.resource);
+        let reason = format!("following {} panicked: {panic}", self.resource);
+        self.fails(Problem::Panicked, reason, attempt, pause);
+    }
+
+    fn fails(&mut self, problem: Problem, reason: String, attempt: u32, pause: Duration) {
+        metrics::counter!(REFLECTOR_ERRORS, self.labels_with("problem", problem.as_str())).increment(1);
+        let since = match self.failing {
             Some((known, since)) if known == problem => {
                 tracing::debug!(%problem, attempt, ?pause, "{reason}");
                 since
             }
             _ => {
                 match problem {
-                    // Versions expire and connections end in the best of worlds.
+                    // Versions expire and connections end in the normal course of things.
                     Problem::Version | Problem::Unreachable if attempt <= 1 => {
                         tracing::info!(%problem, ?pause, "{reason}");
                     }
@@ -134,8 +160,11 @@ impl Report {
                 Instant::now()
             }
         };
-        self.trouble = Some((problem, since));
-        self.state.send_replace(ReflectorState::Waiting { problem, reason, since, attempt });
+        self.failing = Some((problem, since));
+        self.state.send_replace(ReflectorState::Waiting { problem, reason: reason.into(), since, attempt });
+    }
+
+    fn call_hook(&self, error: &Error) {
         if let Some(hook) = &self.on_error
             && let Err(panic) = catch_unwind(AssertUnwindSafe(|| hook(error)))
         {
@@ -144,17 +173,30 @@ impl Report {
     }
 
     fn recovered(&mut self) {
-        if let Some((problem, since)) = self.trouble.take() {
+        if let Some((problem, since)) = self.failing.take() {
             let lasted = since.elapsed();
             tracing::info!(%problem, ?lasted, "{} can be followed again", self.resource);
         }
     }
+
+    fn labels_with(&self, key: &'static str, value: &'static str) -> Vec<Label> {
+        let mut labels = self.labels.clone();
+        labels.push(Label::from_static_parts(key, value));
+        labels
+    }
 }
 
-/// What stands in the way, in words a person understands.
+fn log_invalid(object: &InvalidObject) {
+    tracing::warn!(
+        object = %object.key, version = object.resource_version, error = object.error,
+        "an object does not decode and keeps its last good state"
+    );
+}
+
+/// Why an attempt failed, and what would help.
 fn explain(collection: &Collection, problem: Problem, error: &Error) -> String {
     let resource = collection.resource_name();
-    let place = match &collection.scope {
+    let scope = match &collection.scope {
         Scope::All => "in all namespaces".to_owned(),
         Scope::Namespace(namespace) => format!("in namespace {namespace}"),
     };
@@ -165,15 +207,21 @@ fn explain(collection: &Collection, problem: Problem, error: &Error) -> String {
             collection.resource.version
         ),
         Problem::Forbidden => format!(
-            "not allowed to {} {resource} {place}: a role must grant `list` and `watch` on it; waiting until \
+            "not allowed to {} {resource} {scope}: a role must grant `list` and `watch` on it; waiting until \
              one does ({error})",
             error.operation().map_or("follow", |operation| operation.verb),
         ),
         Problem::Unauthorized => {
             format!("the server does not accept the credentials; waiting until it does ({error})")
         }
-        Problem::Busy => format!("the server asks for patience with {resource} ({error})"),
-        Problem::Version => format!("the version of {resource} to go on from is not at hand ({error})"),
-        Problem::Refused | Problem::Server | Problem::Unreachable | Problem::Unreadable => error.to_string(),
+        Problem::Busy => format!("the server is busy and asks to wait with {resource} ({error})"),
+        Problem::Version => {
+            format!("the server does not have the version of {resource} to resume from ({error})")
+        }
+        Problem::Refused
+        | Problem::Server
+        | Problem::Unreachable
+        | Problem::Unreadable
+        | Problem::Panicked => error.to_string(),
     }
 }

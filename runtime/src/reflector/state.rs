@@ -1,4 +1,4 @@
-//! What a reflector is doing, for whoever waits for it or looks at it.
+//! What a reflector is doing.
 
 use std::{fmt, sync::Arc};
 
@@ -8,37 +8,38 @@ use crate::error::Error;
 
 /// What a reflector is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ReflectorState {
     /// It is reading the whole state.
     Listing,
     /// It has the whole state and follows the changes.
     Watching,
-    /// It could not, and tries again after a pause.
+    /// An attempt failed, and the next follows after a pause.
     Waiting {
-        /// What stands in the way.
+        /// Why it failed.
         problem: Problem,
-        /// The same in words a person understands.
+        /// The same in words.
         reason: Arc<str>,
-        /// Since when it stands in the way.
+        /// Since when attempts have failed for this reason.
         since: Instant,
         /// How many attempts have failed in a row.
         attempt: u32,
     },
 }
 
-/// What stands in a reflector's way.
+/// Why a reflector's attempt failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Problem {
     /// The server does not serve the resource: its definition is not installed.
     Absent,
-    /// The server knows who is asking, and does not allow it.
+    /// The caller is known and not allowed to list or watch the resource.
     Forbidden,
-    /// The server does not know who is asking.
+    /// The server does not accept the credentials.
     Unauthorized,
-    /// The server asks for patience.
+    /// The server is overloaded and asks to wait.
     Busy,
-    /// The version to go on from is too old, or the server has not reached it yet.
+    /// The version to resume from has expired, or the server has not reached it yet.
     Version,
     /// The server refuses the request for another reason.
     Refused,
@@ -48,10 +49,12 @@ pub enum Problem {
     Unreachable,
     /// What the server sends cannot be read.
     Unreadable,
+    /// The reflector, or something that it called, panicked.
+    Panicked,
 }
 
 impl Problem {
-    /// A short name, as a metric's label carries it.
+    /// A short name, used as the label of a metric.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Absent => "absent",
@@ -63,6 +66,7 @@ impl Problem {
             Self::Server => "server",
             Self::Unreachable => "unreachable",
             Self::Unreadable => "unreadable",
+            Self::Panicked => "panicked",
         }
     }
 

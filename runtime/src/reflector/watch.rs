@@ -1,45 +1,70 @@
 //! Following the changes.
 
+use std::time::Duration;
+
 use kube::core::Status;
 use tokio::time::Instant;
 
-use super::{Events, Next, Run, Stop, decoder::DecodedLines};
+use super::{Events, Next, Problem, Run, Stop, decoder::DecodedLines};
 use crate::{
     decode::{Decoded, Unreadable},
     delta::{Delta, DeltaSink},
     error::{Cause, Error},
     object::Watched,
-    wire::{SHORT_WATCH, Start, watch_timeout},
+    wire::{SHORT_WATCH, Start},
 };
 
+/// A watch that was open for this long worked, even if nothing changed meanwhile.
+const HEALTHY_WATCH: Duration = Duration::from_secs(5);
+
 impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
-    /// Tells the changes until the watch ends, then says where to go on.
+    /// Sends the changes until the watch ends, and returns what to do next.
     pub(super) async fn watch(&mut self, open: Option<Box<Events<K>>>) -> Result<Next<K>, Stop> {
         let Some(version) = self.not_older_than() else { return Ok(Next::List) };
         let opened = Instant::now();
         let mut events = match open {
             Some(events) => events,
             None => {
-                let watch = self.collection.watch(Start::After(&version), watch_timeout()).await?;
+                let watch = self.collection.watch(Start::After(&version)).await?;
                 Box::new(Events::new(watch, self.decoder.clone()))
             }
         };
         self.report.watching(&version);
-        while let Some(lines) = events.next().await {
-            if let Some(next) = self.take(lines?).await? {
-                return Ok(next);
+        let outcome = self.follow(&mut events).await;
+        let progressed = self.version.as_ref() != Some(&version);
+        if progressed || opened.elapsed() >= HEALTHY_WATCH {
+            self.backoff.reset();
+        }
+        match outcome {
+            Ok(()) if opened.elapsed() < SHORT_WATCH => {
+                // Opened again at once, it would end at once, again and again.
+                Err(self.lost("the server ended the watch as soon as it had begun").into())
             }
+            Ok(()) => {
+                tracing::debug!(version = self.version, "the watch ended and is opened again");
+                Ok(Next::Watch(None))
+            }
+            Err(Stop::Failed(error))
+                if Problem::of(&error) == Problem::Unreachable
+                    && (progressed && opened.elapsed() >= SHORT_WATCH
+                        || opened.elapsed() >= HEALTHY_WATCH) =>
+            {
+                Err(Stop::Cut(error))
+            }
+            Err(stop) => Err(stop),
         }
-        if opened.elapsed() < SHORT_WATCH {
-            // It would be opened at once, again and again.
-            return Err(self.lost("the server ended the watch as soon as it had begun").into());
-        }
-        tracing::debug!(version = self.version, "the watch has come to its end and is opened again");
-        Ok(Next::Watch(None))
     }
 
-    /// Tells what some lines of a watch say, and where to go on if the watch cannot.
-    async fn take(&mut self, lines: DecodedLines<K>) -> Result<Option<Next<K>>, Stop> {
+    /// Sends the changes until the watch ends.
+    async fn follow(&mut self, events: &mut Events<K>) -> Result<(), Stop> {
+        while let Some(lines) = events.next().await {
+            self.take(lines?).await?;
+        }
+        Ok(())
+    }
+
+    /// Sends what some lines of a watch say.
+    async fn take(&mut self, lines: DecodedLines<K>) -> Result<(), Stop> {
         let mut batch = Vec::with_capacity(lines.events.len());
         let outcome = self.translate(lines, &mut batch);
         if !batch.is_empty() {
@@ -53,8 +78,8 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
         outcome
     }
 
-    /// Makes deltas of events, up to the first that is not an event of this watch.
-    fn translate(&self, lines: DecodedLines<K>, batch: &mut Vec<Delta<K>>) -> Result<Option<Next<K>>, Stop> {
+    /// Makes deltas of events, up to the first that is not a change.
+    fn translate(&self, lines: DecodedLines<K>, batch: &mut Vec<Delta<K>>) -> Result<(), Stop> {
         for event in lines.events {
             batch.push(match event {
                 Decoded::Added(object) | Decoded::Modified(object) => Delta::Upsert(object),
@@ -63,10 +88,10 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
                 Decoded::Bookmark { resource_version, .. } => {
                     Delta::Bookmark { scope: self.config.scope.clone(), resource_version }
                 }
-                Decoded::Error(status) => return Err(self.told(status).into()),
-                // Nobody could tell which object is gone.
+                Decoded::Error(status) => return Err(self.refused(status).into()),
+                // Only a list can tell which object is gone.
                 Decoded::InvalidDeleted(invalid) if invalid.key.name.is_empty() => {
-                    return Ok(Some(Next::List));
+                    return Err(Stop::Relist(self.nameless(&invalid.error)));
                 }
                 Decoded::InvalidDeleted(invalid) => Delta::DeleteInvalid(invalid),
                 Decoded::Unknown => continue,
@@ -74,29 +99,37 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
         }
         match lines.unreadable {
             Some(error) => Err(self.unreadable("watch", error).into()),
-            None => Ok(None),
+            None => Ok(()),
         }
     }
 
     /// The server ended the watch with a status.
-    pub(super) fn told(&self, status: Box<Status>) -> Error {
+    pub(super) fn refused(&self, status: Box<Status>) -> Error {
         Error::new(self.collection.operation("watch"), Cause::Kube(kube::Error::Api(status)), None)
     }
 
-    /// The stream ended where it should not.
+    /// The stream ended before it should.
     pub(super) fn lost(&self, what: &'static str) -> Error {
         let error = std::io::Error::new(std::io::ErrorKind::UnexpectedEof, what);
         Error::new(self.collection.operation("watch"), Cause::Kube(kube::Error::ReadEvents(error)), None)
     }
 
-    /// What the server sent makes no sense.
+    /// The server sent something that is not an event or a list.
     pub(super) fn unreadable(&self, verb: &'static str, error: Unreadable) -> Error {
         let cause = Cause::Decode { path: ".".to_owned(), source: error.into_json() };
         Error::new(self.collection.operation(verb), cause, None)
     }
+
+    /// The server reported the deletion of an object whose name could not be read.
+    fn nameless(&self, error: &str) -> Error {
+        let source =
+            serde::de::Error::custom(format!("an object without a readable name was deleted: {error}"));
+        let cause = Cause::Decode { path: "object.metadata.name".to_owned(), source };
+        Error::new(self.collection.operation("watch"), cause, None)
+    }
 }
 
-/// The version to go on from after a delta.
+/// The version to resume from after a delta.
 fn version_of<K: Watched>(delta: &Delta<K>) -> Option<&str> {
     let version = match delta {
         Delta::Upsert(object) | Delta::Delete(object) => object.resource_version(),
@@ -104,7 +137,7 @@ fn version_of<K: Watched>(delta: &Delta<K>) -> Option<&str> {
         Delta::Bookmark { resource_version, .. } | Delta::Replace { resource_version, .. } => {
             resource_version
         }
-        Delta::Reset { .. } | Delta::Resync => "",
+        Delta::Reset { .. } => "",
     };
     Some(version).filter(|version| !version.is_empty())
 }

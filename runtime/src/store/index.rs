@@ -1,9 +1,11 @@
 //! Named indexes, typed in their value.
 //!
 //! * An index function may give any number of values for an object; the object is found under each.
-//! * The function is called before anything is changed. Where it panics the object is stored all
-//!   the same, is found under no value of that index, and the panic is counted.
-//! * The function must be pure: it is asked again for an object's values when the object leaves.
+//! * The function, and the `Hash` of its values, are called before anything is changed. If one panics,
+//!   the object is stored all the same, is found under no value of that index, and the panic is
+//!   counted.
+//! * The function must be pure: it is called again when the object changes or leaves. An impure one
+//!   finds the wrong objects, and never makes a reader panic.
 //! * A value that no object has any more leaves nothing behind.
 
 use std::{
@@ -18,7 +20,7 @@ use std::{
 
 use hashbrown::{DefaultHashBuilder, HashTable, hash_table::Entry};
 
-use super::{Snapshot, Store, places::Places};
+use super::{Snapshot, Store, slots::Slots};
 use crate::object::{CacheObject, ObjectKey};
 
 /// Why an index could not be added, or was not found.
@@ -57,13 +59,14 @@ pub enum IndexError {
 pub struct Index<K, V> {
     store: Store<K>,
     name: Arc<str>,
-    place: usize,
+    /// Which of the store's indexes it is.
+    number: usize,
     values: PhantomData<fn() -> V>,
 }
 
 impl<K, V> Clone for Index<K, V> {
     fn clone(&self) -> Self {
-        Self { store: self.store.clone(), name: self.name.clone(), place: self.place, values: PhantomData }
+        Self { store: self.store.clone(), name: self.name.clone(), number: self.number, values: PhantomData }
     }
 }
 
@@ -74,8 +77,8 @@ impl<K, V> fmt::Debug for Index<K, V> {
 }
 
 impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> Index<K, V> {
-    pub(super) fn new(store: Store<K>, name: Arc<str>, place: usize) -> Self {
-        Self { store, name, place, values: PhantomData }
+    pub(super) fn new(store: Store<K>, name: Arc<str>, number: usize) -> Self {
+        Self { store, name, number, values: PhantomData }
     }
 
     /// The name under which the index was added.
@@ -89,16 +92,23 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> Index<K, V> {
         V: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        self.store.read(|state| state.postings::<V, Q>(self.place, value))
+        self.store.read(|state| state.postings::<V, Q>(self.number, value))
     }
 
-    /// The objects that have this value in one snapshot of the store.
+    /// The objects that have this value in one snapshot of the store: none if the snapshot is older
+    /// than the index, or of another store.
     pub fn get_in<Q>(&self, snapshot: &Snapshot<K>, value: &Q) -> Vec<Arc<K>>
     where
         V: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        snapshot.state().postings::<V, Q>(self.place, value)
+        let state = snapshot.state();
+        match state.indexes.get(self.number) {
+            Some(index) if Arc::ptr_eq(index.name(), &self.name) => {
+                state.postings::<V, Q>(self.number, value)
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// Every value that at least one object has, in no particular order.
@@ -106,22 +116,22 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> Index<K, V> {
         self.store.read(|state| {
             state
                 .indexes
-                .get(self.place)
+                .get(self.number)
                 .and_then(|index| typed::<K, V>(index.as_ref()))
-                .map(|index| index.buckets.iter().map(|(value, _)| value.clone()).collect())
+                .map(|index| index.buckets.iter().map(|bucket| bucket.value.clone()).collect())
                 .unwrap_or_default()
         })
     }
 }
 
-/// What the indexes make of one change, each by its number, computed before anything is changed. Most
-/// changes mean nothing to any.
+/// What one change means to the indexes, by their number, computed before anything is changed. Most
+/// changes mean nothing to any index.
 pub(crate) type Prepared = Vec<(usize, Moves)>;
 
-/// What one index makes of one change.
+/// What one change means to one index.
 pub(crate) struct Moves(Box<dyn Any + Send + Sync>);
 
-/// What a call of an index function said when it panicked.
+/// The message of a panic in an index function.
 pub(crate) type IndexPanic = String;
 
 /// An index of any value type, as the state holds it.
@@ -129,14 +139,14 @@ pub(crate) trait IndexTable<K>: Send + Sync {
     /// The name of the index.
     fn name(&self) -> &Arc<str>;
 
-    /// Computes what a change means to the index. A panic of the index function is caught and told.
+    /// Computes what a change means to the index. A panic of the user's code is caught and returned.
     fn prepare(&self, old: Option<&K>, new: Option<&K>) -> (Option<Moves>, Option<IndexPanic>);
 
-    /// Makes a change of the object in this place that this index prepared, in any generation.
-    fn apply(&mut self, moves: &Moves, place: u32);
+    /// Makes a change of the object in this slot that this index prepared, in any generation.
+    fn apply(&mut self, moves: &Moves, slot: u32);
 
-    /// Follows objects that were moved to other places.
-    fn renumber(&mut self, new_place: &dyn Fn(u32) -> u32);
+    /// Follows objects that were moved to other slots.
+    fn renumber(&mut self, new_slot: &dyn Fn(u32) -> u32);
 
     /// A copy for the other generation.
     fn duplicate(&self) -> Box<dyn IndexTable<K>>;
@@ -157,13 +167,25 @@ pub(crate) struct TypedIndex<K, V> {
     name: Arc<str>,
     values_of: ValuesOf<K, V>,
     hasher: DefaultHashBuilder,
-    buckets: HashTable<(V, Places)>,
+    buckets: HashTable<Bucket<V>>,
 }
 
-/// The values of an object before and after a change. `old` is `None` where they cannot be told.
+/// The objects under one value.
+#[derive(Clone)]
+struct Bucket<V> {
+    /// Of the value, so that a growing table need not compute it again.
+    hash: u64,
+    value: V,
+    slots: Slots,
+}
+
+/// A value with its hash.
+type Hashed<V> = (u64, V);
+
+/// The values of an object before and after a change. `old` is `None` if they cannot be computed.
 struct Values<V> {
-    old: Option<Vec<V>>,
-    new: Vec<V>,
+    old: Option<Vec<Hashed<V>>>,
+    new: Vec<Hashed<V>>,
 }
 
 impl<K, V> Clone for TypedIndex<K, V>
@@ -186,49 +208,58 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> TypedIndex<K,
         Self { name, values_of, hasher: DefaultHashBuilder::default(), buckets: HashTable::new() }
     }
 
-    /// The places of the objects under a value.
-    pub(super) fn get<Q>(&self, value: &Q) -> Option<&Places>
+    /// The slots of the objects under a value.
+    pub(super) fn get<Q>(&self, value: &Q) -> Option<&Slots>
     where
         V: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let bucket = self.buckets.find(self.hasher.hash_one(value), |(other, _)| other.borrow() == value);
-        bucket.map(|(_, places)| places)
+        let hash = self.hasher.hash_one(value);
+        let bucket = self.buckets.find(hash, |bucket| bucket.hash == hash && bucket.value.borrow() == value);
+        bucket.map(|bucket| &bucket.slots)
     }
 
-    fn values(&self, object: &K) -> Result<Vec<V>, IndexPanic> {
-        catch_unwind(AssertUnwindSafe(|| (self.values_of)(object)))
-            .map_err(|panic| crate::panics::message(panic.as_ref()))
+    /// Computes what a change means; what this calls of the user's may panic.
+    fn moves(&self, old: Option<Vec<V>>, new: Vec<V>) -> Option<Moves> {
+        let hashed = |values: Vec<V>| -> Vec<Hashed<V>> {
+            values.into_iter().map(|value| (self.hasher.hash_one(&value), value)).collect()
+        };
+        let changed = old.as_ref() != Some(&new);
+        changed.then(|| Moves(Box::new(Values { old: old.map(hashed), new: hashed(new) })))
     }
 
-    fn insert(&mut self, value: &V, place: u32) {
-        let Self { hasher, buckets, .. } = self;
-        let found = buckets.entry(
-            hasher.hash_one(value),
-            |(other, _)| other == value,
-            |(other, _)| hasher.hash_one(other),
+    fn insert(&mut self, (hash, value): &Hashed<V>, slot: u32) {
+        let found = self.buckets.entry(
+            *hash,
+            |bucket| bucket.hash == *hash && bucket.value == *value,
+            |bucket| bucket.hash,
         );
         match found {
             Entry::Vacant(entry) => {
-                entry.insert((value.clone(), Places::One(place)));
+                entry.insert(Bucket { hash: *hash, value: value.clone(), slots: Slots::One(slot) });
             }
-            Entry::Occupied(mut entry) => entry.get_mut().1.insert(place),
+            Entry::Occupied(mut entry) => entry.get_mut().slots.insert(slot),
         }
     }
 
-    fn remove(&mut self, value: &V, place: u32) {
-        let Self { hasher, buckets, .. } = self;
-        if let Ok(mut entry) = buckets.find_entry(hasher.hash_one(value), |(other, _)| other == value)
-            && entry.get_mut().1.remove(place)
+    fn remove(&mut self, (hash, value): &Hashed<V>, slot: u32) {
+        let found = self.buckets.find_entry(*hash, |bucket| bucket.hash == *hash && bucket.value == *value);
+        if let Ok(mut entry) = found
+            && entry.get_mut().slots.remove(slot)
         {
             entry.remove();
         }
     }
 
-    /// Takes an object out of every value: for the case that its values can no longer be computed.
-    fn purge(&mut self, place: u32) {
-        self.buckets.retain(|(_, places)| !places.remove(place));
+    /// Takes an object out of every value, if its values can no longer be computed.
+    fn purge(&mut self, slot: u32) {
+        self.buckets.retain(|bucket| !bucket.slots.remove(slot));
     }
+}
+
+/// Calls the user's code; a panic is returned as its message.
+fn caught<T>(call: impl FnOnce() -> T) -> Result<T, IndexPanic> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|panic| crate::panics::message(&*panic))
 }
 
 impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> IndexTable<K> for TypedIndex<K, V> {
@@ -237,26 +268,34 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> IndexTable<K>
     }
 
     fn prepare(&self, old: Option<&K>, new: Option<&K>) -> (Option<Moves>, Option<IndexPanic>) {
-        let old = old.map_or(Some(Vec::new()), |old| self.values(old).ok());
-        let (new, panic) = match new.map_or(Ok(Vec::new()), |new| self.values(new)) {
-            Ok(new) => (new, None),
+        let values = |object: Option<&K>| match object {
+            Some(object) => caught(|| (self.values_of)(object)),
+            None => Ok(Vec::new()),
+        };
+        // If not even the values that the object has can be computed, it is searched for and removed.
+        let purge = || old.is_some().then(|| Moves(Box::new(Values::<V> { old: None, new: Vec::new() })));
+        let old_values = values(old).ok();
+        let (new_values, panic) = match values(new) {
+            Ok(values) => (values, None),
             Err(panic) => (Vec::new(), Some(panic)),
         };
-        let moves = (old.as_ref() != Some(&new)).then(|| Moves(Box::new(Values { old, new })));
-        (moves, panic)
+        match caught(|| self.moves(old_values, new_values)) {
+            Ok(moves) => (moves, panic),
+            Err(panic) => (purge(), Some(panic)),
+        }
     }
 
-    fn apply(&mut self, moves: &Moves, place: u32) {
+    fn apply(&mut self, moves: &Moves, slot: u32) {
         let Some(values) = moves.0.downcast_ref::<Values<V>>() else { return };
         match &values.old {
-            Some(before) => before.iter().for_each(|value| self.remove(value, place)),
-            None => self.purge(place),
+            Some(before) => before.iter().for_each(|value| self.remove(value, slot)),
+            None => self.purge(slot),
         }
-        values.new.iter().for_each(|value| self.insert(value, place));
+        values.new.iter().for_each(|value| self.insert(value, slot));
     }
 
-    fn renumber(&mut self, new_place: &dyn Fn(u32) -> u32) {
-        self.buckets.iter_mut().for_each(|(_, places)| places.renumber(new_place));
+    fn renumber(&mut self, new_slot: &dyn Fn(u32) -> u32) {
+        self.buckets.iter_mut().for_each(|bucket| bucket.slots.renumber(new_slot));
     }
 
     fn duplicate(&self) -> Box<dyn IndexTable<K>> {

@@ -1,36 +1,53 @@
-//! The indexed store: what the cache knows, for any number of readers and one writer.
+//! The indexed store: the cache, for any number of readers and one writer.
 //!
-//! * Readers take no lock and are never held up: every answer is computed from one published
-//!   generation, which does not change any more. Objects and indexes of an answer belong together.
-//! * The writer changes a generation that no reader sees, and publishes it with one pointer swap,
-//!   so a batch of changes, and a whole relist, appear at once.
+//! * Readers take no lock and never wait: every answer is computed from one published generation,
+//!   which does not change any more. Objects and indexes of an answer belong together.
+//! * The writer changes a generation that no reader sees and publishes it with one pointer swap, so
+//!   that a batch of changes, or a whole relist, appears at once.
 //! * There are two generations, which the writer brings up to date in turn. A generation costs about
-//!   forty bytes an object, and a few for each index. While a reader still holds the older one the
-//!   writer does not wait for it, but goes on with a third.
+//!   forty bytes per object, and a few per index. While a reader still holds the older one, the writer
+//!   does not wait, but goes on with a third.
 //! * Index values are computed before anything is changed; see [`Index`].
 
 mod index;
-mod places;
+mod slots;
 mod state;
 mod writer;
 
 use std::{fmt, hash::Hash, sync::Arc};
 
 use arc_swap::ArcSwap;
+use tokio::sync::watch;
 
 pub use index::{Index, IndexError};
 pub(crate) use state::{State, namespace_of};
 pub(crate) use writer::{Batch, Writer};
 
 use crate::{
-    delta::Scope,
+    delta::{InvalidObject, Scope},
     object::{CacheObject, ObjectKey},
     selector::Selector,
 };
 
-/// A cheap handle to read the cache; what it reads follows the server.
+/// A cheap handle to read the cache, which follows the server.
+///
+/// An informer runs while a handle of it, or of its store, exists.
 pub struct Store<K> {
-    published: Arc<ArcSwap<State<K>>>,
+    published: Arc<Published<K>>,
+}
+
+/// What readers share.
+pub(crate) struct Published<K> {
+    state: ArcSwap<State<K>>,
+    invalid: ArcSwap<Arc<[InvalidObject]>>,
+    /// Set when the last reader is gone.
+    unused: watch::Sender<bool>,
+}
+
+impl<K> Drop for Published<K> {
+    fn drop(&mut self) {
+        self.unused.send_replace(true);
+    }
 }
 
 impl<K> Clone for Store<K> {
@@ -46,23 +63,30 @@ impl<K: CacheObject> fmt::Debug for Store<K> {
 }
 
 impl<K: CacheObject> Store<K> {
-    /// An empty store and the one writer that may change it.
-    pub(crate) fn new() -> (Self, Writer<K>) {
-        let store = Self { published: Arc::new(ArcSwap::from_pointee(State::default())) };
-        let writer = Writer::new(store.clone());
+    /// An empty store and the one writer that may change it. `unused` is set when the last handle of
+    /// the store is dropped.
+    pub(crate) fn new(unused: watch::Sender<bool>) -> (Self, Writer<K>) {
+        let (state, invalid) = (ArcSwap::default(), ArcSwap::from_pointee(Arc::default()));
+        let store = Self { published: Arc::new(Published { state, invalid, unused }) };
+        let writer = Writer::new(&store);
         (store, writer)
     }
 
     /// Answers a question from the newest generation.
     pub(crate) fn read<R>(&self, question: impl FnOnce(&State<K>) -> R) -> R {
-        question(&self.published.load())
+        question(&self.published.state.load())
     }
 
-    /// The newest generation, held still: whatever is read from it belongs together.
+    /// The objects that the server holds and that do not decode.
+    pub(crate) fn invalid(&self) -> Arc<[InvalidObject]> {
+        Arc::clone(&self.published.invalid.load())
+    }
+
+    /// The newest generation, which does not change: everything read from it belongs together.
     ///
-    /// Hold it for one piece of work, not for long: it keeps every object of its generation alive.
+    /// Do not hold it for long: it keeps every object of its generation alive.
     pub fn snapshot(&self) -> Snapshot<K> {
-        Snapshot { state: self.published.load_full() }
+        Snapshot { state: self.published.state.load_full() }
     }
 
     /// The object of this key.
@@ -107,8 +131,8 @@ impl<K: CacheObject> Store<K> {
 
     /// The resource version that the cache has reached: that of the last list, change or bookmark.
     ///
-    /// `None` before the first list. A cache that follows several namespaces has come as far as the
-    /// namespace that is furthest behind.
+    /// `None` before the first list. For a cache of several namespaces it is the version of the one
+    /// that is furthest behind.
     pub fn resource_version(&self) -> Option<String> {
         self.read(|state| {
             state
@@ -135,14 +159,14 @@ impl<K: CacheObject> Store<K> {
         V: Hash + Eq + Clone + Send + Sync + 'static,
     {
         self.read(|state| {
-            let place = state
+            let number = state
                 .indexes
                 .iter()
                 .position(|index| &**index.name() == name)
                 .ok_or_else(|| IndexError::Unknown(name.to_owned()))?;
-            let index = state.indexes[place].as_ref();
+            let index = state.indexes[number].as_ref();
             match index::typed::<K, V>(index) {
-                Some(_) => Ok(Index::new(self.clone(), index.name().clone(), place)),
+                Some(_) => Ok(Index::new(self.clone(), index.name().clone(), number)),
                 None => {
                     Err(IndexError::OtherType { name: name.to_owned(), wanted: std::any::type_name::<V>() })
                 }
@@ -151,7 +175,7 @@ impl<K: CacheObject> Store<K> {
     }
 }
 
-/// One generation of a [`Store`], held still.
+/// One generation of a [`Store`], which does not change.
 pub struct Snapshot<K> {
     state: Arc<State<K>>,
 }

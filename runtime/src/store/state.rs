@@ -1,18 +1,16 @@
 //! One generation of the cache: the objects by namespace and name, and the indexes over them.
 //!
-//! The objects stand in a row, in about the order in which they came, each once and as an `Arc`, and
-//! everything else speaks of them by their place in it:
+//! The objects are kept in a row of slots, roughly in the order in which they came. Everything else
+//! refers to them by the number of their slot:
 //!
-//! * Whoever goes through many objects walks through memory in the order in which it was given out.
-//! * A new state of an object takes the old one's place, so namespaces and indexes need not be
-//!   touched unless a value has changed.
-//! * No key is kept: the table of keys compares with the name that the object itself holds, after a
-//!   part of its hash has told nearly all others apart.
-//! * Beside each object stands a [`LabelDigest`], so that a selector looks only at objects that it
-//!   may match.
+//! * Iterating over many objects walks through memory in the order of its allocation.
+//! * A new state of an object takes the old one's slot, so namespaces and indexes are not touched
+//!   unless a value has changed.
+//! * No key is stored: the table of keys compares with the name in the object itself, after part of
+//!   its hash has ruled out nearly all others.
+//! * A [`LabelDigest`] beside each object lets a selector skip objects that it cannot match.
 //!
-//! Generations to which the same changes are made in the same order have every object in the same
-//! place.
+//! Generations that saw the same changes in the same order have every object in the same slot.
 
 use std::{
     borrow::Borrow,
@@ -25,7 +23,7 @@ use slab::Slab;
 
 use super::{
     index::{IndexTable, Prepared},
-    places::Places,
+    slots::Slots,
 };
 use crate::{
     delta::Scope,
@@ -33,13 +31,13 @@ use crate::{
     selector::{LabelDigest, Selector, Sieve},
 };
 
-/// A row with room for so few objects keeps it, whatever it holds.
+/// A row with a capacity of up to this many objects is never shrunk.
 const KEPT_ROOM: usize = 1024;
 
-/// So many objects are brought into the processor's cache together.
+/// How many objects are brought into the processor's cache together.
 const TOUCHED_AT_ONCE: usize = 32;
 
-/// The namespace under which an object is filed; cluster-scoped objects are filed under the empty one.
+/// The namespace of an object; that of a cluster-scoped object is empty.
 pub(crate) fn namespace_of<K: CacheObject>(object: &K) -> &str {
     object.namespace().unwrap_or_default()
 }
@@ -47,13 +45,13 @@ pub(crate) fn namespace_of<K: CacheObject>(object: &K) -> &str {
 /// One generation of the cache. The writer owns it while it changes; once published it never does.
 pub(crate) struct State<K> {
     hasher: DefaultHashBuilder,
-    row: Slab<Slot<K>>,
-    /// The places of the objects, hashed by namespace and name.
+    row: Slab<Entry<K>>,
+    /// The slots of the objects, hashed by namespace and name.
     keys: HashTable<u32>,
     namespaces: Slab<Namespace>,
     /// The numbers of the namespaces, hashed by name.
     namespace_names: HashTable<u32>,
-    /// In the order in which they were added; an index keeps its place for good.
+    /// In the order in which they were added; an index keeps its number.
     pub(crate) indexes: Vec<Box<dyn IndexTable<K>>>,
     /// How far each listed scope has come.
     pub(crate) versions: Vec<(Scope, String)>,
@@ -61,8 +59,8 @@ pub(crate) struct State<K> {
     pub(crate) generation: u64,
 }
 
-/// An object in its place.
-struct Slot<K> {
+/// An object in its slot.
+struct Entry<K> {
     object: Arc<K>,
     labels: LabelDigest,
     /// Of its namespace and name.
@@ -75,18 +73,18 @@ struct Slot<K> {
 #[derive(Clone)]
 struct Namespace {
     name: Arc<str>,
-    members: Places,
+    members: Slots,
 }
 
 /// One change, ready to be made to every generation.
 pub(crate) enum Change<K> {
     /// An object under a new key.
     Insert(Arc<K>, Prepared),
-    /// A new state of the object in this place.
+    /// A new state of the object in this slot.
     Replace(u32, Arc<K>, Prepared),
-    /// The object in this place is gone.
+    /// The object in this slot is gone.
     Remove(u32, Prepared),
-    /// The objects close ranks, and the room that is not needed any more is given back.
+    /// The objects move together, and memory that is no longer needed is freed.
     Compact,
 }
 
@@ -105,7 +103,7 @@ impl<K> Clone for State<K> {
     }
 }
 
-impl<K> Clone for Slot<K> {
+impl<K> Clone for Entry<K> {
     fn clone(&self) -> Self {
         Self { object: self.object.clone(), ..*self }
     }
@@ -137,26 +135,26 @@ impl<K: CacheObject> State<K> {
         Some(self.at(self.find(namespace, name)?))
     }
 
-    /// The place of the object of this namespace and name.
+    /// The slot of the object of this namespace and name.
     pub(crate) fn find(&self, namespace: &str, name: &str) -> Option<u32> {
         let namespace = self.namespace_number(namespace)?;
         let hash = self.hash(namespace, name);
-        self.keys.find(spread(hash), |place| self.slot(*place).is(hash, namespace, name)).copied()
+        self.keys.find(spread(hash), |slot| self.entry(*slot).is(hash, namespace, name)).copied()
     }
 
-    /// The object in a place that is taken.
-    pub(crate) fn at(&self, place: u32) -> &Arc<K> {
-        &self.slot(place).object
+    /// The object in a slot that is taken.
+    pub(crate) fn at(&self, slot: u32) -> &Arc<K> {
+        &self.entry(slot).object
     }
 
     /// Every object, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<K>> {
-        self.row.iter().map(|(_, slot)| &slot.object)
+        self.row.iter().map(|(_, entry)| &entry.object)
     }
 
-    /// Every object with its place.
-    pub(super) fn iter_places(&self) -> impl Iterator<Item = (u32, &Arc<K>)> {
-        self.row.iter().map(|(place, slot)| (number(place), &slot.object))
+    /// Every object with its slot.
+    pub(super) fn iter_slots(&self) -> impl Iterator<Item = (u32, &Arc<K>)> {
+        self.row.iter().map(|(slot, entry)| (number(slot), &entry.object))
     }
 
     /// Every object of one scope, in no particular order.
@@ -164,32 +162,34 @@ impl<K: CacheObject> State<K> {
         match scope {
             Scope::All => Box::new(self.iter()),
             Scope::Namespace(namespace) => {
-                let members = self.members(namespace).into_iter().flat_map(Places::iter);
-                Box::new(members.map(|place| self.at(place)))
+                let members = self.members(namespace).into_iter().flat_map(Slots::iter);
+                Box::new(members.map(|slot| self.at(slot)))
             }
         }
     }
 
     /// Every object that the selector matches.
     pub(crate) fn select(&self, selector: &Selector) -> Vec<Arc<K>> {
-        pick(self.row.iter().map(|(_, slot)| slot), self.len(), selector)
+        pick(self.row.iter().map(|(_, entry)| entry), self.len(), selector)
     }
 
     /// Every object of one namespace that the selector matches.
     pub(crate) fn select_in(&self, namespace: &str, selector: &Selector) -> Vec<Arc<K>> {
         let Some(members) = self.members(namespace) else { return Vec::new() };
-        pick(members.iter().map(|place| self.slot(place)), members.len(), selector)
+        pick(members.iter().map(|slot| self.entry(slot)), members.len(), selector)
     }
 
-    /// The objects under one value of the index in this place.
+    /// The objects under one value of the index in this slot.
     pub(crate) fn postings<V, Q>(&self, index: usize, value: &Q) -> Vec<Arc<K>>
     where
         V: Borrow<Q> + Hash + Eq + Clone + Send + Sync + 'static,
         Q: Hash + Eq + ?Sized,
     {
         let index = self.indexes.get(index).and_then(|index| super::index::typed::<K, V>(index.as_ref()));
-        let Some(places) = index.and_then(|index| index.get(value)) else { return Vec::new() };
-        clone_all(places.iter().map(|place| self.at(place)), places.len())
+        let Some(slots) = index.and_then(|index| index.get(value)) else { return Vec::new() };
+        // An index function that is not pure can leave slots behind that are free by now.
+        let found = slots.iter().filter_map(|slot| self.row.get(slot as usize));
+        clone_all(found.map(|entry| &entry.object), slots.len())
     }
 
     /// The namespaces that hold an object.
@@ -217,27 +217,27 @@ impl<K: CacheObject> State<K> {
     pub(crate) fn reserve(&mut self, objects: usize) {
         let Self { row, keys, .. } = self;
         row.reserve(objects);
-        keys.reserve(objects, |place| spread(row[*place as usize].hash));
+        keys.reserve(objects, |slot| spread(row[*slot as usize].hash));
     }
 
     /// Makes one change.
     pub(crate) fn apply(&mut self, change: &Change<K>) {
-        let (place, prepared) = match change {
+        let (slot, prepared) = match change {
             Change::Insert(object, prepared) => (self.insert(object.clone()), prepared),
-            Change::Replace(place, object, prepared) => {
-                let slot = &mut self.row[*place as usize];
-                slot.labels = object.label_digest();
-                slot.object = object.clone();
-                (*place, prepared)
+            Change::Replace(slot, object, prepared) => {
+                let entry = &mut self.row[*slot as usize];
+                entry.labels = object.label_digest();
+                entry.object = object.clone();
+                (*slot, prepared)
             }
-            Change::Remove(place, prepared) => {
-                self.remove(*place);
-                (*place, prepared)
+            Change::Remove(slot, prepared) => {
+                self.remove(*slot);
+                (*slot, prepared)
             }
             Change::Compact => return self.compact(),
         };
         for (index, moves) in prepared {
-            self.indexes[*index].apply(moves, place);
+            self.indexes[*index].apply(moves, slot);
         }
     }
 
@@ -247,16 +247,16 @@ impl<K: CacheObject> State<K> {
         let hash = self.hash(namespace, object.name());
         let labels = object.label_digest();
         let Self { row, keys, namespaces, .. } = self;
-        let place = number(row.insert(Slot { object, labels, hash, namespace }));
-        keys.insert_unique(spread(hash), place, |place| spread(row[*place as usize].hash));
-        namespaces[namespace as usize].members.insert(place);
-        place
+        let slot = number(row.insert(Entry { object, labels, hash, namespace }));
+        keys.insert_unique(spread(hash), slot, |slot| spread(row[*slot as usize].hash));
+        namespaces[namespace as usize].members.insert(slot);
+        slot
     }
 
-    /// A new namespace, whose first member is about to be put into the next place of the row.
+    /// A new namespace, whose first member is about to be put into the next slot of the row.
     fn insert_namespace(&mut self, name: &str) -> u32 {
         let Self { hasher, row, namespaces, namespace_names, .. } = self;
-        let members = Places::One(number(row.vacant_key()));
+        let members = Slots::One(number(row.vacant_key()));
         let namespace = number(namespaces.insert(Namespace { name: name.into(), members }));
         namespace_names.insert_unique(hasher.hash_one(name), namespace, |other| {
             hasher.hash_one(&*namespaces[*other as usize].name)
@@ -264,13 +264,13 @@ impl<K: CacheObject> State<K> {
         namespace
     }
 
-    fn remove(&mut self, place: u32) {
+    fn remove(&mut self, slot: u32) {
         let Self { hasher, row, keys, namespaces, namespace_names, .. } = self;
-        let Slot { hash, namespace, .. } = row.remove(place as usize);
-        if let Ok(key) = keys.find_entry(spread(hash), |other| *other == place) {
+        let Entry { hash, namespace, .. } = row.remove(slot as usize);
+        if let Ok(key) = keys.find_entry(spread(hash), |other| *other == slot) {
             key.remove();
         }
-        if namespaces[namespace as usize].members.remove(place) {
+        if namespaces[namespace as usize].members.remove(slot) {
             let name = namespaces.remove(namespace as usize).name;
             let found = namespace_names.find_entry(hasher.hash_one(&*name), |other| *other == namespace);
             if let Ok(entry) = found {
@@ -282,26 +282,26 @@ impl<K: CacheObject> State<K> {
     fn compact(&mut self) {
         let Self { row, keys, namespaces, indexes, .. } = self;
         let mut moved = hashbrown::HashMap::new();
-        row.compact(|slot, from, to| {
+        row.compact(|entry, from, to| {
             let (from, to) = (number(from), number(to));
-            if let Some(place) = keys.find_mut(spread(slot.hash), |other| *other == from) {
-                *place = to;
+            if let Some(slot) = keys.find_mut(spread(entry.hash), |other| *other == from) {
+                *slot = to;
             }
             moved.insert(from, to);
             true
         });
         row.shrink_to_fit();
-        keys.shrink_to_fit(|place| spread(row[*place as usize].hash));
-        let new_place = |place| moved.get(&place).copied().unwrap_or(place);
-        namespaces.iter_mut().for_each(|(_, namespace)| namespace.members.renumber(new_place));
-        indexes.iter_mut().for_each(|index| index.renumber(&new_place));
+        keys.shrink_to_fit(|slot| spread(row[*slot as usize].hash));
+        let new_slot = |slot| moved.get(&slot).copied().unwrap_or(slot);
+        namespaces.iter_mut().for_each(|(_, namespace)| namespace.members.renumber(new_slot));
+        indexes.iter_mut().for_each(|index| index.renumber(&new_slot));
     }
 
-    fn slot(&self, place: u32) -> &Slot<K> {
-        &self.row[place as usize]
+    fn entry(&self, slot: u32) -> &Entry<K> {
+        &self.row[slot as usize]
     }
 
-    fn members(&self, namespace: &str) -> Option<&Places> {
+    fn members(&self, namespace: &str) -> Option<&Slots> {
         Some(&self.namespaces[self.namespace_number(namespace)? as usize].members)
     }
 
@@ -316,39 +316,41 @@ impl<K: CacheObject> State<K> {
     }
 }
 
-impl<K: CacheObject> Slot<K> {
+impl<K: CacheObject> Entry<K> {
     fn is(&self, hash: u32, namespace: u32, name: &str) -> bool {
         self.hash == hash && self.namespace == namespace && self.object.name() == name
     }
 }
 
-/// A hash as the table wants it: it takes its place from the lower end and a tag from the upper.
+/// Spreads half a hash over 64 bits: the table uses the lower bits for the position and the upper ones
+/// as a tag.
 fn spread(hash: u32) -> u64 {
     u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-fn number(place: usize) -> u32 {
-    u32::try_from(place).expect("no cache has four thousand million objects")
+fn number(slot: usize) -> u32 {
+    u32::try_from(slot).expect("no cache has four thousand million objects")
 }
 
-/// The objects of these slots that the selector matches.
+/// The objects of these entries that the selector matches.
 fn pick<'a, K: CacheObject>(
-    slots: impl Iterator<Item = &'a Slot<K>>,
+    entries: impl Iterator<Item = &'a Entry<K>>,
     count: usize,
     selector: &Selector,
 ) -> Vec<Arc<K>> {
     if selector.is_everything() {
-        return clone_all(slots.map(|slot| &slot.object), count);
+        return clone_all(entries.map(|entry| &entry.object), count);
     }
     let sieve = Sieve::new(selector);
-    let candidates = slots.filter(|slot| sieve.passes(slot.labels)).map(|slot| &slot.object);
+    let candidates = entries.filter(|entry| sieve.passes(entry.labels)).map(|entry| &entry.object);
     candidates.filter(|object| selector.matches(object.as_ref())).cloned().collect()
 }
 
-/// Further handles of many objects.
+/// Clones many handles.
 ///
-/// To count a handle is to write to the object, and such writes wait for one another, each for its
-/// piece of memory. Reading does not, so the objects are looked at together first.
+/// Cloning an `Arc` writes to the object, and each such write waits for its cache line. Reads of
+/// several lines overlap, so a group of objects is read first. The benchmark `store` of this crate
+/// shows the difference.
 fn clone_all<'a, K: 'a>(mut objects: impl Iterator<Item = &'a Arc<K>>, count: usize) -> Vec<Arc<K>> {
     let mut all = Vec::with_capacity(count);
     let mut near = Vec::with_capacity(TOUCHED_AT_ONCE);

@@ -1,39 +1,43 @@
 //! The one writer of a store.
 //!
-//! The writer never waits for a reader. It keeps one generation that is not published, equal to the
-//! published one, changes that, and swaps the two; then it repeats the changes on the other. While a
-//! reader is still busy with the other one, the changes that it lacks are noted, and the writer goes
-//! on with a further generation, which it has to copy once. Who reads for very long is left alone
-//! with what he reads: his generation is given up.
+//! The writer never waits for a reader. It keeps a spare generation that equals the published one,
+//! changes it, and swaps the two; then it repeats the changes on the other. While a reader still holds
+//! the other generation, the changes that it lacks are recorded, and the writer goes on with a further
+//! generation, which it has to copy once. A slow reader keeps its own generation and does not block the
+//! writer: after too many changes the writer gives that generation up.
 
-use std::{hash::Hash, sync::Arc};
+use std::{
+    hash::Hash,
+    sync::{Arc, Weak},
+};
 
 use super::{
-    Index, IndexError, Store,
+    Index, IndexError, Published, Store,
     index::{IndexTable, Prepared, TypedIndex},
     state::{Change, State},
 };
 use crate::{
-    delta::Scope,
+    delta::{InvalidObject, Scope},
     object::{CacheObject, ObjectKey},
 };
 
-/// Where more objects than this part of the cache have changed, it is cheaper to copy the published
-/// tables than to repeat the changes, and the old states that are kept alive become many.
+/// If more than one in this many objects has changed, copying the published tables is cheaper than
+/// repeating the changes, and the changes keep many old objects alive.
 const REPEATED_PART: usize = 8;
 
-/// So many changes are always repeated.
+/// Up to this many changes are always repeated.
 const REPEATED_CHANGES: usize = 4096;
 
-/// How many generations wait beside the published one at most.
+/// The most generations that wait beside the published one.
 const SPARES: usize = 3;
 
-/// A further generation that was not needed for so many batches is given up.
+/// A further generation that was not needed for this many batches is given up.
 const UNNEEDED_BATCHES: u32 = 256;
 
 /// The one writer of a store.
 pub(crate) struct Writer<K> {
-    store: Store<K>,
+    /// What readers hold. It is gone when the last of them is.
+    published: Weak<Published<K>>,
     /// Generations that were published, or copied, and are not published now.
     spares: Vec<Spare<K>>,
     /// For how many batches one spare would have been enough.
@@ -54,7 +58,7 @@ struct Changes<K> {
     versions: Vec<(Scope, String)>,
 }
 
-/// Changes that are made aside, and that readers see all at once when it is published.
+/// Changes that readers see all at once, when the batch is published.
 ///
 /// A batch that is dropped, or that unwinds, has changed nothing.
 pub(crate) struct Batch<'w, K> {
@@ -62,25 +66,30 @@ pub(crate) struct Batch<'w, K> {
     state: State<K>,
     /// What was changed, to repeat it on the other generations; `None` when it became too much.
     changes: Option<Vec<Change<K>>>,
-    /// What index functions said when they panicked: the name of the index, the object, the message.
+    /// The panics of index functions: the name of the index, the object, the message.
     pub(crate) index_panics: Vec<(Arc<str>, ObjectKey, String)>,
 }
 
 impl<K: CacheObject> Writer<K> {
-    pub(super) fn new(store: Store<K>) -> Self {
-        Self { store, spares: Vec::new(), unneeded: 0 }
+    pub(super) fn new(store: &Store<K>) -> Self {
+        Self { published: Arc::downgrade(&store.published), spares: Vec::new(), unneeded: 0 }
+    }
+
+    /// Reads the published generation; `None` if no reader is left.
+    pub(crate) fn read<R>(&self, question: impl FnOnce(&State<K>) -> R) -> Option<R> {
+        self.published.upgrade().map(|published| question(&published.state.load()))
     }
 
     /// Begins a batch of changes.
     pub(crate) fn begin(&mut self) -> Batch<'_, K> {
         self.catch_up();
-        let state = self.take_spare().unwrap_or_else(|| self.store.read(State::clone));
+        let state = self.take_spare().or_else(|| self.read(State::clone)).unwrap_or_default();
         Batch { writer: self, state, changes: Some(Vec::new()), index_panics: Vec::new() }
     }
 
-    /// Brings the generations that no reader is busy with up to date, and says whether all are.
+    /// Brings the generations that no reader holds up to date, and returns whether all are.
     ///
-    /// Until they are, they keep objects alive that the cache does not hold any more.
+    /// Until then they keep objects alive that the cache no longer holds.
     pub(crate) fn catch_up(&mut self) -> bool {
         for spare in &mut self.spares {
             spare.catch_up();
@@ -96,8 +105,8 @@ impl<K: CacheObject> Writer<K> {
     fn take_spare(&mut self) -> Option<State<K>> {
         let ready = self.spares.iter().filter(|spare| spare.lacks.is_empty()).count();
         self.unneeded = if ready > 1 { self.unneeded + 1 } else { 0 };
-        let place = self.spares.iter().position(|spare| spare.lacks.is_empty())?;
-        let spare = self.spares.swap_remove(place);
+        let position = self.spares.iter().position(|spare| spare.lacks.is_empty())?;
+        let spare = self.spares.swap_remove(position);
         if self.unneeded > UNNEEDED_BATCHES {
             self.unneeded = 0;
             self.spares.clear();
@@ -109,6 +118,7 @@ impl<K: CacheObject> Writer<K> {
     /// Adds an index over what the store holds and will hold.
     pub(crate) fn add_index<V, I>(
         &mut self,
+        store: &Store<K>,
         name: &str,
         values_of: impl Fn(&K) -> I + Send + Sync + 'static,
     ) -> Result<Index<K, V>, IndexError>
@@ -125,25 +135,25 @@ impl<K: CacheObject> Writer<K> {
         if batch.state.indexes.iter().any(|other| *other.name() == name) {
             return Err(IndexError::NameTaken(name.to_string()));
         }
-        for (place, object) in batch.state.iter_places() {
+        for (slot, object) in batch.state.iter_slots() {
             let (moves, panic) = index.prepare(None, Some(object));
             if let Some(message) = panic {
                 let key = ObjectKey::of(object.as_ref());
                 return Err(IndexError::Panicked { name: name.to_string(), key, message });
             }
             if let Some(moves) = moves {
-                index.apply(&moves, place);
+                index.apply(&moves, slot);
             }
         }
-        let place = batch.state.indexes.len();
+        let number = batch.state.indexes.len();
         batch.state.indexes.push(Box::new(index));
         batch.changes = None;
         batch.publish();
-        Ok(Index::new(self.store.clone(), name, place))
+        Ok(Index::new(store.clone(), name, number))
     }
 }
 
-/// How many changes are repeated at most.
+/// The most changes that are repeated.
 fn most_repeated<K: CacheObject>(state: &State<K>) -> usize {
     REPEATED_CHANGES.max(state.len() / REPEATED_PART)
 }
@@ -159,34 +169,34 @@ impl<K: CacheObject> Batch<'_, K> {
         self.state.reserve(objects);
     }
 
-    /// Puts a state of the object in `place`, or, where there is none, an object under a new key.
-    pub(crate) fn put(&mut self, place: Option<u32>, new: &Arc<K>) {
-        let prepared = self.prepare(place, Some(new));
-        self.change(match place {
-            Some(place) => Change::Replace(place, new.clone(), prepared),
+    /// Puts a new state of the object in `slot`, or inserts an object under a new key.
+    pub(crate) fn put(&mut self, slot: Option<u32>, new: &Arc<K>) {
+        let prepared = self.prepare(slot, Some(new));
+        self.change(match slot {
+            Some(slot) => Change::Replace(slot, new.clone(), prepared),
             None => Change::Insert(new.clone(), prepared),
         });
     }
 
-    /// Takes away the object in a place.
-    pub(crate) fn remove(&mut self, place: u32) {
-        let prepared = self.prepare(Some(place), None);
-        self.change(Change::Remove(place, prepared));
+    /// Removes the object in a slot.
+    pub(crate) fn remove(&mut self, slot: u32) {
+        let prepared = self.prepare(Some(slot), None);
+        self.change(Change::Remove(slot, prepared));
         if self.state.is_sparse() {
             self.change(Change::Compact);
         }
     }
 
     /// Asks every index what a change means to it.
-    fn prepare(&mut self, place: Option<u32>, new: Option<&Arc<K>>) -> Prepared {
-        let old = place.map(|place| self.state.at(place).as_ref());
+    fn prepare(&mut self, slot: Option<u32>, new: Option<&Arc<K>>) -> Prepared {
+        let old = slot.map(|slot| self.state.at(slot).as_ref());
         let mut prepared = Vec::new();
-        for (place, index) in self.state.indexes.iter().enumerate() {
+        for (number, index) in self.state.indexes.iter().enumerate() {
             let (moves, panic) = index.prepare(old, new.map(Arc::as_ref));
             if let (Some(message), Some(new)) = (panic, new) {
                 self.index_panics.push((index.name().clone(), ObjectKey::of(new.as_ref()), message));
             }
-            prepared.extend(moves.map(|moves| (place, moves)));
+            prepared.extend(moves.map(|moves| (number, moves)));
         }
         prepared
     }
@@ -220,6 +230,13 @@ impl<K: CacheObject> Batch<'_, K> {
         self.state.versions.retain(|(listed, _)| listed != scope);
     }
 
+    /// Publishes the objects that do not decode. Readers see them before the changes.
+    pub(crate) fn publish_invalid(&self, invalid: Arc<[InvalidObject]>) {
+        if let Some(published) = self.writer.published.upgrade() {
+            published.invalid.store(Arc::new(invalid));
+        }
+    }
+
     /// Shows the changes to the readers, all at once.
     pub(crate) fn publish(mut self) {
         self.state.generation += 1;
@@ -227,7 +244,8 @@ impl<K: CacheObject> Batch<'_, K> {
             let (generation, versions) = (self.state.generation, self.state.versions.clone());
             Arc::new(Changes { changes, generation, versions })
         });
-        let older = self.writer.store.published.swap(Arc::new(self.state));
+        let Some(published) = self.writer.published.upgrade() else { return };
+        let older = published.state.swap(Arc::new(self.state));
         let Some(changes) = changes else {
             self.writer.spares.clear();
             return;
@@ -296,7 +314,7 @@ mod tests {
 
     impl Pair {
         fn new() -> Self {
-            let (store, writer) = Store::new();
+            let (store, writer) = Store::new(tokio::sync::watch::Sender::new(false));
             Self { store, writer, expected: BTreeMap::new(), last: 0 }
         }
 
@@ -307,14 +325,14 @@ mod tests {
                 self.last += 1;
                 let number = self.last * 7919 % 61;
                 let namespace = if number.is_multiple_of(2) { "even" } else { "odd" };
-                let place = batch.state().find(namespace, &format!("n{number}"));
-                if let (Some(place), true) = (place, self.last.is_multiple_of(3)) {
-                    batch.remove(place);
+                let slot = batch.state().find(namespace, &format!("n{number}"));
+                if let (Some(slot), true) = (slot, self.last.is_multiple_of(3)) {
+                    batch.remove(slot);
                     self.expected.remove(&number);
                 } else {
                     // The version is hidden in the number: only its parity and its name count.
                     let object = Arc::new(Numbered(format!("n{number}"), number + 1000 * self.last));
-                    batch.put(place, &object);
+                    batch.put(slot, &object);
                     self.expected.insert(number, object.1);
                 }
             }
@@ -360,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_stays_is_left_alone_with_what_it_reads() {
+    fn a_slow_reader_keeps_its_own_generation_and_does_not_block_the_writer() {
         let mut pair = Pair::new();
         pair.change(50);
         let (snapshot, then) = (pair.store.snapshot(), pair.expected.clone());
@@ -407,7 +425,8 @@ mod tests {
     #[test]
     fn room_that_was_needed_once_is_given_back() {
         let mut pair = Pair::new();
-        let last_digit = pair.writer.add_index("last digit", |object: &Numbered| [object.1 % 10]).unwrap();
+        let last_digit =
+            pair.writer.add_index(&pair.store, "last digit", |object: &Numbered| [object.1 % 10]).unwrap();
         let objects: Vec<_> = (0..10_000).map(|n| Arc::new(Numbered(format!("n{n}"), n))).collect();
         let mut batch = pair.writer.begin();
         objects.iter().for_each(|object| batch.put(None, object));
@@ -415,8 +434,8 @@ mod tests {
         for gone in objects[100..].chunks(500) {
             let mut batch = pair.writer.begin();
             for object in gone {
-                let place = batch.state().find(object.namespace().unwrap(), object.name()).unwrap();
-                batch.remove(place);
+                let slot = batch.state().find(object.namespace().unwrap(), object.name()).unwrap();
+                batch.remove(slot);
             }
             batch.publish();
         }
@@ -427,7 +446,7 @@ mod tests {
         for digit in 0..10 {
             let found = last_digit.get(&digit);
             assert_eq!(found.len(), 10);
-            assert!(found.iter().all(|object| object.1 % 10 == digit), "who moved is found where he is");
+            assert!(found.iter().all(|object| object.1 % 10 == digit), "an object that moved is still found");
         }
         assert!(pair.store.read(State::room) < 5_000);
     }

@@ -1,28 +1,20 @@
-//! Lists and watches on the wire, under the reflector and under the typed client's watch.
+//! Lists and watches on the wire, under the reflector and the typed client's watch.
 //!
-//! - These requests are never retried underneath us. kube's default configuration repeats what is
-//!   answered with 429, 503 or 504 up to 15 times, the opening of a watch included; whoever keeps a
-//!   cache fresh must see each refusal, honour its `Retry-After`, and say what it waits for.
-//! - Watches ask for `Accept-Encoding: identity`: compression delays small events, and servers that
-//!   compress event by event are not understood by every decompressor.
-//! - A watch has an end on our side too, a little after the server's, so that a connection that died
-//!   without a word is noticed.
+//! - These requests are not retried underneath. kube's default configuration repeats a request that is
+//!   answered with 429, 503 or 504 up to 15 times, the opening of a watch included. A cache must see
+//!   each refusal, honour its `Retry-After`, and report what it waits for.
+//! - Watches ask for `Accept-Encoding: identity`: compression delays small events.
+//! - Silence is limited, not duration: a slow list or watch may go on as long as bytes arrive, and a
+//!   dead connection is given up. See [`Timeouts`].
 
 mod call;
 mod lines;
+mod watch;
 
-use std::{
-    borrow::Cow,
-    convert::Infallible,
-    future::poll_fn,
-    pin::Pin,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{convert::Infallible, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, header};
-use http_body::Body as _;
 use http_body_util::{BodyExt as _, Empty};
 use kube::{
     Client,
@@ -36,29 +28,53 @@ use tower::service_fn;
 use crate::{
     delta::Scope,
     error::{Cause, Error, InvalidRequest, Operation, Result},
+    meta::GroupResource,
 };
-pub(crate) use call::{
-    Call, JSON, METADATA, METADATA_LIST, Query, Refusal, check_namespace, decode, fetch, send,
-};
-use lines::Lines;
+pub(crate) use call::{Call, JSON, METADATA, METADATA_LIST, Query, check_namespace, decode, fetch, send};
+pub(crate) use watch::Watch;
 
-/// How much longer than the server we wait for the end of a watch.
+/// How much longer than the server the client waits for the end of a watch.
 const WATCH_GRACE: Duration = Duration::from_secs(30);
 
 /// A watch that the server ends sooner is not normal.
 pub(crate) const SHORT_WATCH: Duration = Duration::from_secs(1);
 
-/// How long the server is asked to keep a watch: 5 to 10 minutes, at random, so that many watches
-/// that began together do not all end together.
-pub(crate) fn watch_timeout() -> Duration {
-    Duration::from_secs(rand::rng().random_range(300..=600))
+/// How long a reflector waits for the server before it gives up on a request.
+///
+/// A client made by [`client::connect`](crate::client) notices most dead connections earlier, by TCP
+/// keep-alive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Timeouts {
+    /// How long the response headers of a list may take: the server sends them once it has the page.
+    pub list_response: Duration,
+    /// How long a list may stay silent while it is read. A slow list takes as long as it takes.
+    pub list_silence: Duration,
+    /// How long the response headers of a watch may take.
+    pub watch_response: Duration,
+    /// How long an open watch may stay silent. A Kubernetes API server sends a bookmark about every
+    /// minute; a watch that misses two is opened again from the last version.
+    pub watch_silence: Duration,
+    /// How long a streamed list may stay silent, in all. A server that ignores the request for a stream
+    /// never sends its end, and is then listed in pages.
+    pub stream_silence: Duration,
+    /// How long the server is asked to keep a watch open, at least. Each watch asks for up to twice as
+    /// long, at random, so that watches opened together do not end together.
+    pub watch: Duration,
 }
 
-/// How long the server may take for a page of a list.
-const LIST_LIMIT: Duration = Duration::from_secs(120);
-
-/// How many bytes are gathered into one batch at most, if they are at hand.
-const BATCH_BYTES: usize = 256 << 10;
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            list_response: Duration::from_secs(120),
+            list_silence: Duration::from_secs(60),
+            watch_response: Duration::from_secs(30),
+            watch_silence: Duration::from_secs(150),
+            stream_silence: Duration::from_secs(15),
+            watch: Duration::from_secs(300),
+        }
+    }
+}
 
 /// A collection on the server: what is listed and watched.
 #[derive(Clone)]
@@ -68,6 +84,7 @@ pub(crate) struct Collection {
     pub(crate) scope: Scope,
     pub(crate) selectors: Selectors,
     pub(crate) metadata_only: bool,
+    pub(crate) timeouts: Timeouts,
 }
 
 /// Which objects of a kind are followed, in Kubernetes' grammar; the server evaluates it.
@@ -79,7 +96,7 @@ pub struct Selectors {
     pub fields: Option<String>,
 }
 
-/// Which page of a list is meant.
+/// A page of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Page {
     /// The first, of a list that is not older than this version, or of the newest.
@@ -95,7 +112,7 @@ pub(crate) enum Start<'a> {
     InitialEvents { not_older_than: Option<&'a str> },
     /// After this version.
     After(&'a str),
-    /// With the whole state, told without an end that could be recognised.
+    /// With the whole state, without a recognisable end.
     Anywhere,
 }
 
@@ -110,43 +127,36 @@ impl Collection {
     }
 
     /// The resource as people and roles name it: `networks.samplecrd.k8s.io`.
-    pub(crate) fn resource_name(&self) -> Cow<'_, str> {
-        if self.resource.group.is_empty() {
-            Cow::Borrowed(&self.resource.plural)
-        } else {
-            Cow::Owned(format!("{}.{}", self.resource.plural, self.resource.group))
-        }
+    pub(crate) fn resource_name(&self) -> String {
+        GroupResource::new(&*self.resource.group, &*self.resource.plural).to_string()
     }
 
     /// Reads one page of a list.
     pub(crate) async fn list(&self, page: &Page, limit: u32) -> Result<Bytes> {
         let operation = self.operation("list");
-        let call = self.list_call(page, limit);
-        let exchange = async {
-            let response = self.exchange(&operation, call, false).await?;
-            let body = response.into_body().collect().await;
-            body.map(|body| body.to_bytes())
-                .map_err(|error| Refusal { error, retry_after: None }.into_error(operation.clone()))
-        };
-        match tokio::time::timeout(LIST_LIMIT, exchange).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(Error::new(operation.clone(), Cause::Timeout(LIST_LIMIT), None)),
+        let Timeouts { list_response, list_silence, .. } = self.timeouts;
+        let exchange = self.exchange(&operation, self.list_call(page, limit), false);
+        let response = within(list_response, &operation, exchange).await??;
+        let (mut body, mut chunks) = (response.into_body(), Vec::new());
+        while let Some(frame) = within(list_silence, &operation, body.frame()).await? {
+            let frame = frame.map_err(|error| Error::new(operation.clone(), Cause::Kube(error), None))?;
+            chunks.extend(frame.into_data().ok());
         }
+        Ok(match chunks.len() {
+            1 => chunks.remove(0),
+            _ => chunks.concat().into(),
+        })
     }
 
-    /// Opens a watch that the server ends after `timeout`.
-    pub(crate) async fn watch(&self, start: Start<'_>, timeout: Duration) -> Result<Watch> {
+    /// Opens a watch.
+    pub(crate) async fn watch(&self, start: Start<'_>) -> Result<Watch> {
         let operation = self.operation("watch");
+        let Timeouts { watch_response, watch_silence, watch, .. } = self.timeouts;
+        let timeout = watch.mul_f64(rand::rng().random_range(1.0..=2.0));
         let deadline = Instant::now() + timeout + WATCH_GRACE;
         let exchange = self.exchange(&operation, self.watch_call(&start, timeout), true);
-        match tokio::time::timeout_at(deadline, exchange).await {
-            Ok(response) => {
-                let body = response?.into_body();
-                let (lines, gathered) = (Lines::default(), Vec::new());
-                Ok(Watch { body, lines, gathered, gathered_bytes: 0, deadline, operation, end: None })
-            }
-            Err(_) => Err(Error::new(operation, Cause::Timeout(timeout + WATCH_GRACE), None)),
-        }
+        let response = within(watch_response, &operation, exchange).await??;
+        Ok(Watch::new(response.into_body(), operation, deadline, watch_silence))
     }
 
     async fn exchange(
@@ -215,10 +225,11 @@ impl Collection {
     }
 }
 
-/// An empty body that is sent once.
+/// An empty body that cannot be sent twice.
 ///
-/// kube's retry layer repeats only requests whose body it can copy, and it can copy every body that is
-/// made from bytes. It cannot copy the body of a response, so an empty one of those is taken.
+/// kube's retry layer repeats a request if it can copy its body, which it can for every body made from
+/// bytes. It cannot copy the body of a response, so an empty one of those is used. kube has no other
+/// public way to make one.
 async fn body_sent_once() -> Body {
     let nothing =
         service_fn(|_: Request<Body>| async { Ok::<_, Infallible>(Response::new(Empty::<Bytes>::new())) });
@@ -229,108 +240,9 @@ async fn body_sent_once() -> Body {
     }
 }
 
-/// An open watch.
-pub(crate) struct Watch {
-    body: Body,
-    lines: Lines,
-    /// The lines that came whole and were not given yet.
-    gathered: Vec<Bytes>,
-    /// How many bytes came since lines were given last.
-    gathered_bytes: usize,
-    deadline: Instant,
-    operation: Operation,
-    /// How the body ended, once it has.
-    end: Option<End>,
-}
-
-enum End {
-    Regular,
-    Cut(Box<Cause>),
-}
-
-impl Watch {
-    /// The next lines: all that are at hand, and at least one. `None` is the regular end, and the
-    /// only answer after an error. What came whole before a cut is given before the cut is told.
-    pub(crate) async fn next(&mut self) -> Option<Result<Vec<Bytes>>> {
-        self.gather(false).await;
-        let lines = self.take();
-        if !lines.is_empty() {
-            return Some(Ok(lines));
-        }
-        match self.end.replace(End::Regular) {
-            Some(End::Cut(cause)) => Some(Err(Error::new(self.operation.clone(), *cause, None))),
-            Some(End::Regular) | None => None,
-        }
-    }
-
-    /// Gathers lines until a whole batch is there, or the watch has ended.
-    pub(crate) async fn fill(&mut self) {
-        self.gather(true).await;
-    }
-
-    /// Whether [`fill`](Self::fill) has nothing to do.
-    pub(crate) fn is_full(&self) -> bool {
-        self.end.is_some() || !self.gathered.is_empty() && self.gathered_bytes >= BATCH_BYTES
-    }
-
-    /// A whole batch of lines, or the last ones, if they have been gathered.
-    pub(crate) fn take_batch(&mut self) -> Option<Vec<Bytes>> {
-        (self.is_full() && !self.gathered.is_empty()).then(|| self.take())
-    }
-
-    fn take(&mut self) -> Vec<Bytes> {
-        self.gathered_bytes = 0;
-        std::mem::take(&mut self.gathered)
-    }
-
-    /// Waits for at least one line, and takes what else is at hand, or, if it `fills`, what comes,
-    /// until there is enough for one batch. Nothing is lost where it is dropped before.
-    async fn gather(&mut self, fills: bool) {
-        let deadline = self.deadline;
-        let gathering = async {
-            loop {
-                let before = self.gathered_bytes;
-                poll_fn(|context| self.poll_gather(fills, context)).await;
-                if fills || self.is_full() || self.gathered_bytes == before {
-                    return;
-                }
-                // The connection hands over one piece after the other, and reads on only when it gets
-                // its turn to run. It is given one before it is believed that nothing more is at hand:
-                // whoever decodes and applies many lines at once is several times faster than line by
-                // line.
-                tokio::task::yield_now().await;
-            }
-        };
-        if tokio::time::timeout_at(deadline, gathering).await.is_err() {
-            // The server had its time to end the watch, and whether the connection lives is not known.
-            self.end = Some(End::Regular);
-        }
-    }
-
-    fn poll_gather(&mut self, fills: bool, context: &mut Context<'_>) -> Poll<()> {
-        while !self.is_full() {
-            match Pin::new(&mut self.body).poll_frame(context) {
-                Poll::Pending if fills || self.gathered.is_empty() => return Poll::Pending,
-                Poll::Pending => break,
-                Poll::Ready(None) => self.end = Some(End::Regular),
-                Poll::Ready(Some(Err(error))) => self.end = Some(End::cut(error)),
-                Poll::Ready(Some(Ok(frame))) => {
-                    // Trailers say nothing of objects.
-                    let Ok(chunk) = frame.into_data() else { continue };
-                    self.gathered_bytes += chunk.len();
-                    if let Err(error) = self.lines.push(&chunk, &mut self.gathered) {
-                        let error = std::io::Error::new(std::io::ErrorKind::InvalidData, error);
-                        self.end = Some(End::cut(kube::Error::ReadEvents(error)));
-                    }
-                }
-            }
-        }
-        Poll::Ready(())
-    }
-}
-
-impl End {
-    fn cut(error: kube::Error) -> Self {
-        Self::Cut(Box::new(Cause::Kube(error)))
-    }
+/// Fails if the server does not answer in time.
+async fn within<T>(limit: Duration, operation: &Operation, answer: impl Future<Output = T>) -> Result<T> {
+    tokio::time::timeout(limit, answer)
+        .await
+        .map_err(|_| Error::new(operation.clone(), Cause::Timeout(limit), None))
 }

@@ -10,7 +10,7 @@ use futures::{FutureExt, StreamExt};
 use genclient_runtime::{
     Event, SharedInformer,
     informer::HandlerRegistration,
-    reflector::{Delta, Scope},
+    reflector::{Delta, DeltaSink, Scope},
 };
 use parking_lot::Mutex;
 
@@ -214,12 +214,14 @@ async fn a_slow_listener_holds_two_events_a_key_at_most_and_ends_on_the_newest_s
     view.assert_is(&informer);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_backlog_coalesces_as_the_table_says() {
     // What the listener holds, what happens while it does not listen, what it hears then.
-    let put = |life, version| Delta::Upsert(item("a", life, version));
-    let gone = |life, version| Delta::Delete(item("a", life, version));
-    type Case = (&'static str, Vec<Delta<Item>>, Vec<Delta<Item>>, &'static [&'static str]);
+    let put = |life, version| Some(Delta::Upsert(item("a", life, version)));
+    let gone = |life, version| Some(Delta::Delete(item("a", life, version)));
+    let resync = None::<Delta<Item>>;
+    type Steps = Vec<Option<Delta<Item>>>;
+    type Case = (&'static str, Steps, Steps, &'static [&'static str]);
     let cases: Vec<Case> = vec![
         ("added, updated", vec![], vec![put(1, 2), put(1, 3)], &["+a3"]),
         ("added, deleted", vec![], vec![put(1, 2), gone(1, 3)], &[]),
@@ -251,21 +253,25 @@ async fn a_backlog_coalesces_as_the_table_says() {
             vec![put(1, 3), gone(1, 4), put(1, 5)],
             &["~a2>a5 Watch"],
         ),
-        ("resync, updated", vec![put(1, 2)], vec![Delta::Resync, put(1, 3)], &["~a2>a3 Watch"]),
-        ("updated, resync", vec![put(1, 2)], vec![put(1, 3), Delta::Resync], &["~a2>a3 Watch"]),
-        ("resync twice", vec![put(1, 2)], vec![Delta::Resync, Delta::Resync], &["~a2>a2 Resync"]),
-        ("deleted, resync", vec![put(1, 2)], vec![gone(1, 3), Delta::Resync], &["-a3 Observed"]),
+        ("resync, updated", vec![put(1, 2)], vec![resync.clone(), put(1, 3)], &["~a2>a3 Watch"]),
+        ("updated, resync", vec![put(1, 2)], vec![put(1, 3), resync.clone()], &["~a2>a3 Watch"]),
+        ("resync twice", vec![put(1, 2)], vec![resync.clone(), resync.clone()], &["~a2>a2 Resync"]),
+        ("deleted, resync", vec![put(1, 2)], vec![gone(1, 3), resync], &["-a3 Observed"]),
     ];
     for (name, before, after, expected) in cases {
         for apart in [false, true] {
-            let (informer, feed) = running();
+            let informer = resyncing();
+            let feed = run(&informer);
             let mut events = informer.events();
             feed.send([list(1, vec![])]).await;
-            feed.send(before.clone()).await;
+            feed.send(before.clone().into_iter().flatten()).await;
             quiet().await;
             while events.next().now_or_never().is_some() {}
-            for delta in after.clone() {
-                feed.send([delta]).await;
+            for step in after.clone() {
+                match step {
+                    Some(delta) => feed.send([delta]).await,
+                    None => tokio::time::sleep(RESYNC).await,
+                }
                 if apart {
                     quiet().await;
                 }
@@ -434,9 +440,9 @@ fn handlers_can_be_added_where_there_is_no_runtime() {
 async fn a_dropped_stream_costs_nothing_more() {
     let (informer, feed) = running();
     drop(informer.events());
-    let objects = informer.events().objects();
+    let objects = informer.events();
     feed.send([list(1, vec![item("a", 1, 1)])]).await;
     drop(feed);
-    let names: Vec<_> = objects.map(|object| object.name.clone()).collect().await;
+    let names: Vec<_> = objects.map(|event| event.object().name.clone()).collect().await;
     assert_eq!(names, ["a"]);
 }

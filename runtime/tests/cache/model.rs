@@ -180,7 +180,7 @@ impl Listener {
 }
 
 async fn live_through(steps: Vec<Step>) {
-    let informer: SharedInformer<Item> = idle(vec![Scope::All]);
+    let informer = resyncing();
     let mut listeners = vec![Listener { events: informer.events(), view: View::default() }];
     let feed = run(&informer);
     let mut server = Server {
@@ -226,7 +226,7 @@ async fn live_through(steps: Vec<Step>) {
                 let resource_version = server.version.to_string();
                 server.tell(Delta::Bookmark { scope: Scope::All, resource_version }).await;
             }
-            Step::Resync => server.tell(Delta::Resync).await,
+            Step::Resync => tokio::time::sleep(RESYNC).await,
             Step::Run => quiet().await,
             Step::Join => {
                 if listeners.len() < 4 {

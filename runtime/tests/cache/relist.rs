@@ -284,9 +284,10 @@ async fn the_deletion_of_an_object_that_does_not_decode_is_told_with_the_last_go
     assert!(informer.store().is_empty());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_update_says_how_it_was_learnt_of() {
-    let (informer, feed) = running();
+    let informer = resyncing();
+    let feed = run(&informer);
     let recorder = Recorder::default();
     informer.add_event_handler(recorder.handler());
     feed.send([list(1, vec![item("a", 1, 1)])]).await;
@@ -295,8 +296,7 @@ async fn an_update_says_how_it_was_learnt_of() {
     quiet().await;
     feed.send([list(4, vec![item("a", 1, 3)])]).await;
     quiet().await;
-    feed.send([Delta::Resync]).await;
-    quiet().await;
+    tokio::time::sleep(RESYNC).await;
     let causes: Vec<_> = recorder
         .events()
         .iter()

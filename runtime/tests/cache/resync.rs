@@ -13,11 +13,7 @@ use crate::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn each_handler_has_its_own_resync_schedule() {
-    let informer = SharedInformer::new(InformerConfig {
-        resource: "items".into(),
-        scopes: vec![Scope::All],
-        resync: Some(Duration::from_secs(5)),
-    });
+    let informer = SharedInformer::new(InformerConfig::new("items").resync(Duration::from_secs(5)));
     let recorders: [Recorder; 4] = Default::default();
     let every = |seconds, recorder: &Recorder| {
         informer
@@ -37,37 +33,40 @@ async fn each_handler_has_its_own_resync_schedule() {
     assert_eq!(recorders.each_ref().map(resyncs), [2 * 6, 2 * 4, 0, 2 * 2]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_resync_never_masks_a_newer_update() {
-    let (informer, feed) = running();
+    let informer = resyncing();
+    let feed = run(&informer);
     feed.send([list(1, vec![item("a", 1, 1), item("b", 1, 1)])]).await;
     assert!(informer.wait_for_sync().await);
     let mut events = informer.events();
+    quiet().await;
     let mut next = || events.next().now_or_never().flatten().map(|event| text(&event));
     assert!(next().is_some() && next().is_some());
     // The update waits, then the resync comes; and the other way round.
-    feed.send([Delta::Upsert(item("a", 1, 2)), Delta::Resync, Delta::Upsert(item("b", 1, 3))]).await;
-    feed.send([Delta::Resync, bookmark(4)]).await;
-    reached(&informer, 4).await;
-    quiet().await;
+    feed.send([Delta::Upsert(item("a", 1, 2))]).await;
+    tokio::time::sleep(RESYNC).await;
+    feed.send([Delta::Upsert(item("b", 1, 3))]).await;
+    tokio::time::sleep(RESYNC).await;
     let mut told = [next(), next()];
     told.sort();
     assert_eq!(told, [Some("~a1>a2 Watch".to_owned()), Some("~b1>b3 Watch".to_owned())]);
     assert_eq!(next(), None);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_resync_does_not_bring_back_what_is_deleted() {
-    let (informer, feed) = running();
+    let informer = resyncing();
+    let feed = run(&informer);
     feed.send([list(1, vec![item("a", 1, 1)])]).await;
     assert!(informer.wait_for_sync().await);
     let mut events = informer.events();
+    quiet().await;
     let mut next = || events.next().now_or_never().flatten().map(|event| text(&event));
     assert!(next().is_some());
-    feed.send([Delta::Resync]).await;
-    quiet().await;
-    feed.send([Delta::Delete(item("a", 1, 2)), Delta::Resync, bookmark(3)]).await;
-    reached(&informer, 3).await;
+    tokio::time::sleep(RESYNC).await;
+    feed.send([Delta::Delete(item("a", 1, 2)), bookmark(3)]).await;
+    tokio::time::sleep(RESYNC).await;
     assert_eq!(next().as_deref(), Some("-a2 Observed"));
     assert_eq!(next(), None);
 }

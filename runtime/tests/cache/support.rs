@@ -9,7 +9,8 @@ use std::{
 use genclient_runtime::{
     Event, ObjectKey, SharedInformer,
     informer::InformerConfig,
-    object::CacheObject,
+    kube::core::{ApiResource, GroupVersionKind},
+    object::{CacheObject, Watched},
     reflector::{Delta, DeltaSender, InvalidObject, Scope, delta_queue},
 };
 use parking_lot::Mutex;
@@ -18,13 +19,21 @@ use parking_lot::Mutex;
 pub const LONG: Duration = Duration::from_secs(120);
 
 /// What the tests cache. That it is no `kube::Resource` shows that the cache needs none.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, serde::Deserialize)]
 pub struct Item {
     pub namespace: Option<String>,
     pub name: String,
     pub uid: String,
     pub version: String,
     pub labels: BTreeMap<String, String>,
+}
+
+impl Watched for Item {
+    type Scope = k8s_openapi::NamespaceResourceScope;
+
+    fn api_resource() -> ApiResource {
+        ApiResource::from_gvk(&GroupVersionKind::gvk("example.com", "v1", "Item"))
+    }
 }
 
 impl CacheObject for Item {
@@ -97,7 +106,15 @@ pub fn invalid(name: &str, uid: &str, version: u64) -> InvalidObject {
 
 /// An informer that does not run.
 pub fn idle(scopes: Vec<Scope>) -> SharedInformer<Item> {
-    SharedInformer::new(InformerConfig { resource: "items.example.com".into(), scopes, resync: None })
+    SharedInformer::new(InformerConfig::new("items.example.com").scopes(scopes))
+}
+
+/// How often the listeners of [`resyncing`] are called with every object again.
+pub const RESYNC: Duration = Duration::from_secs(1);
+
+/// An informer of everything with a resync, which does not run.
+pub fn resyncing() -> SharedInformer<Item> {
+    SharedInformer::new(InformerConfig::new("items.example.com").resync(RESYNC))
 }
 
 /// An informer of everything that runs, and what feeds it.
@@ -139,11 +156,9 @@ pub async fn reached(informer: &SharedInformer<Item>, version: u64) {
     informer.caught_up_to_version(&version.to_string(), LONG).await.expect("the cache catches up");
 }
 
-/// Lets every other task run until it waits. Only for a runtime of one thread.
+/// Lets every other task and handler run until it waits.
 pub async fn quiet() {
-    for _ in 0..64 {
-        tokio::task::yield_now().await;
-    }
+    tokio::time::sleep(Duration::from_millis(20)).await;
 }
 
 /// What a handler was told, in short, such as `+a1 ~a1>a2 -a2`.

@@ -16,12 +16,20 @@ use std::{
 };
 
 use bytes::Bytes;
+use genclient_runtime::reflector::ReflectorConfig;
 pub use http_server::ScriptedServer;
 pub use in_process::in_process;
 use parking_lot::Mutex;
 pub use recorder::{Recorder, View, recorder};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+
+/// The configuration of a reflector that differs from the default in this.
+pub fn config<K>(change: impl FnOnce(&mut ReflectorConfig<K>)) -> ReflectorConfig<K> {
+    let mut config = ReflectorConfig::default();
+    change(&mut config);
+    config
+}
 
 /// A request as the server saw it.
 #[derive(Clone, Debug)]
@@ -83,7 +91,7 @@ pub enum Piece {
 
 impl Answer {
     pub fn json(value: Value) -> Self {
-        Self::Whole { status: 200, headers: vec![], body: value.to_string().into() }
+        Self::Whole { status: 200, headers: vec![], body: written(&value).into() }
     }
 
     pub fn text(status: u16, body: impl Into<Bytes>) -> Self {
@@ -120,9 +128,30 @@ impl Answer {
 
     /// A watch that tells these events and ends.
     pub fn ended_watch(events: impl IntoIterator<Item = Value>) -> Self {
-        let lines: String = events.into_iter().map(|event| format!("{event}\n")).collect();
+        let lines: String = events.into_iter().map(|event| line(&event)).collect();
         Self::text(200, lines)
     }
+}
+
+/// A value as a server writes it: `kind`, `apiVersion` and `metadata` before `items`, and the type of
+/// an event before its object. `json!` sorts keys, and no server does.
+pub fn written(value: &Value) -> String {
+    const FIRST: [&str; 5] = ["kind", "apiVersion", "metadata", "type", "object"];
+    match value {
+        Value::Object(fields) => {
+            let first = FIRST.iter().filter_map(|key| fields.get_key_value(*key));
+            let rest = fields.iter().filter(|(key, _)| !FIRST.contains(&key.as_str()));
+            let fields = first.chain(rest).map(|(key, value)| format!("{}:{}", json!(key), written(value)));
+            format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(written).collect::<Vec<_>>().join(",")),
+        other => other.to_string(),
+    }
+}
+
+/// An event as a server writes it.
+pub fn line(event: &Value) -> String {
+    format!("{}\n", written(event))
 }
 
 /// Writes the body of an answer.
@@ -132,7 +161,7 @@ pub struct Writer(mpsc::Sender<Piece>);
 impl Writer {
     /// Writes a line.
     pub fn event(&self, event: Value) {
-        self.raw(format!("{event}\n"));
+        self.raw(line(&event));
     }
 
     /// Writes bytes.

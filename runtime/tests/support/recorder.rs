@@ -45,7 +45,7 @@ pub struct View<K> {
     pub reset: usize,
 }
 
-impl<K: CacheObject> View<K> {
+impl<K: CacheObject + std::fmt::Debug> View<K> {
     /// Waits for a batch and applies it.
     pub async fn next(&mut self) {
         // On a paused clock this is over at once; it turns a batch that never comes into a failure.
@@ -99,7 +99,7 @@ impl<K: CacheObject> View<K> {
             }
             Delta::Bookmark { resource_version, .. } => self.version = resource_version,
             Delta::Reset { .. } => self.reset += 1,
-            Delta::Resync => panic!("a reflector does not resync"),
+            other => panic!("a delta that this view does not know: {other:?}"),
         }
     }
 }

@@ -1,0 +1,122 @@
+//! What applies deltas to the cache and hands the changes to the listeners.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::{
+    apply::{Outcome, Progress},
+    inner::NewListener,
+    metrics::InformerMetrics,
+    notice::{Notice, Step},
+    resync::Resync,
+    signal::SyncSender,
+    subscriber::Subscriber,
+};
+use crate::{
+    delta::{Delta, Scope},
+    object::CacheObject,
+    store::{State, Writer},
+};
+
+/// The writing side of an informer.
+pub(crate) struct Core<K> {
+    pub(super) writer: Writer<K>,
+    pub(super) metrics: InformerMetrics,
+    progress: Progress,
+    listeners: Vec<Listener<K>>,
+}
+
+struct Listener<K> {
+    subscriber: Arc<Subscriber<K>>,
+    resync: Option<Resync>,
+}
+
+impl<K: CacheObject> Core<K> {
+    pub(super) fn new(writer: Writer<K>, scopes: Vec<Scope>, metrics: InformerMetrics) -> Self {
+        Self { writer, metrics, progress: Progress::new(scopes), listeners: Vec::new() }
+    }
+
+    /// How many objects the cache holds.
+    pub(super) fn len(&self) -> usize {
+        self.writer.read(State::len).unwrap_or_default()
+    }
+
+    /// Adds a listener and hands it every object of the cache.
+    pub(super) fn listen(&mut self, new: NewListener<K>) {
+        let NewListener { subscriber, resync, .. } = new;
+        let is_complete = self.progress.is_complete();
+        if self.writer.read(|state| subscriber.replay(state, is_complete)).unwrap_or_default() {
+            self.listeners.push(Listener { subscriber, resync: resync.map(Resync::new) });
+        }
+    }
+
+    /// Applies deltas, publishes the result, and hands the changes to the listeners.
+    pub(super) fn apply(&mut self, deltas: &mut Vec<Delta<K>>, synced: &SyncSender) {
+        self.metrics.deltas.increment(deltas.len() as u64);
+        let mut outcome = Outcome::default();
+        let mut batch = self.writer.begin();
+        for delta in deltas.drain(..) {
+            self.metrics.relists.increment(u64::from(matches!(delta, Delta::Replace { .. })));
+            self.progress.apply(delta, &mut batch, &mut outcome);
+        }
+        let index_panics = std::mem::take(&mut batch.index_panics);
+        let objects = batch.state().len();
+        if let Some(invalid) = self.progress.take_changed_invalid() {
+            self.metrics.invalid.set(invalid.len() as f64);
+            batch.publish_invalid(invalid);
+        }
+        batch.publish();
+        for (index, key, panic) in index_panics {
+            self.metrics.index_panics.increment(1);
+            tracing::error!(resource = self.metrics.resource(), %index, %key, panic, "an index function panicked");
+        }
+        self.metrics.objects.set(objects as f64);
+        self.metrics.stale.increment(outcome.stale);
+        self.metrics.events.increment(outcome.notices.len() as u64);
+        let is_complete = self.progress.is_complete();
+        if is_complete {
+            // Before any listener, so that no handler is synced before its informer.
+            synced.synced();
+        }
+        self.metrics.synced.set(f64::from(u8::from(is_complete)));
+        self.hand_out(outcome.notices, is_complete);
+    }
+
+    fn hand_out(&mut self, notices: Vec<Notice<K>>, is_complete: bool) {
+        let mut backlog = 0;
+        let mut is_open = |waiting: Option<usize>| {
+            backlog += waiting.unwrap_or_default();
+            waiting.is_some()
+        };
+        if let Some(last) = self.listeners.pop() {
+            self.listeners
+                .retain(|listener| is_open(listener.subscriber.push(notices.iter().cloned(), is_complete)));
+            // Most informers have one listener, which takes what the others get clones of.
+            if is_open(last.subscriber.push(notices, is_complete)) {
+                self.listeners.push(last);
+            }
+        }
+        self.metrics.backlog.set(backlog as f64);
+    }
+
+    /// When the next resync of a listener is due.
+    pub(super) fn next_resync(&self) -> Option<Instant> {
+        self.listeners.iter().filter_map(|listener| Some(listener.resync.as_ref()?.due())).min()
+    }
+
+    /// Hands every object to each listener whose resync is due.
+    pub(super) fn resync(&mut self, now: Instant) {
+        let Self { writer, listeners, .. } = self;
+        let due = listeners.iter_mut().filter_map(|listener| {
+            let resync = listener.resync.as_mut()?;
+            resync.take_due(now).then_some(&listener.subscriber)
+        });
+        for subscriber in due {
+            writer.read(|state| {
+                let all = state.iter().map(|object| Notice::new(Step::Resync(object.clone())));
+                subscriber.push(all, false)
+            });
+        }
+    }
+}

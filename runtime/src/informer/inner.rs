@@ -1,0 +1,329 @@
+//! What the handles of an informer share, and the loop that runs it.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, OnceLock},
+};
+
+use parking_lot::Mutex;
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, watch},
+    time::{Duration, Instant, sleep, sleep_until},
+};
+use tokio_util::task::TaskTracker;
+
+use super::{
+    EventHandler, InformerConfig, core::Core, handler::deliver, metrics::InformerMetrics, signal::SyncSender,
+    subscriber::Subscriber,
+};
+use crate::{
+    delta::{Delta, DeltaReceiver},
+    object::CacheObject,
+    offload::offload,
+    panics,
+    store::Store,
+};
+
+/// The most deltas that are applied and published at once.
+const BATCH: usize = 512;
+
+/// Work on more objects than this is done on a blocking thread.
+const MANY: usize = 256;
+
+/// How soon the writer looks again whether a slow reader has left an older generation of the cache, if
+/// nothing happens meanwhile. The pause doubles each time.
+const CATCH_UP: Duration = Duration::from_millis(10);
+const LONGEST_CATCH_UP: Duration = Duration::from_secs(10);
+
+/// What the handles of an informer share.
+///
+/// It does not hold the store, so that the informer can notice when no reader is left.
+pub(crate) struct Inner<K> {
+    pub(super) config: InformerConfig,
+    /// Locked while a batch is applied, which can take long. Only the loop and `add_index` lock it.
+    pub(super) core: Mutex<Core<K>>,
+    /// Locked for a moment only.
+    registry: Mutex<Registry<K>>,
+    pub(super) synced: SyncSender,
+    /// When the cache last changed, or learnt that nothing had changed.
+    pub(super) moved: watch::Sender<Option<Instant>>,
+    /// Set to end the informer.
+    ending: watch::Sender<bool>,
+    /// Set when it has ended.
+    ended: watch::Sender<bool>,
+    /// The registry changed.
+    registered: Notify,
+    pub(super) failure: OnceLock<Arc<str>>,
+    /// Everything that runs for this informer.
+    pub(crate) tasks: TaskTracker,
+}
+
+/// The listeners of an informer, and what it takes to add one.
+struct Registry<K> {
+    phase: Phase,
+    /// Where handlers run; set while the informer runs.
+    runtime: Option<Handle>,
+    /// The listeners that the loop has not seen yet.
+    new: Vec<NewListener<K>>,
+    /// Every listener.
+    all: Vec<Arc<Subscriber<K>>>,
+    metrics: InformerMetrics,
+}
+
+/// Whether the informer runs. It runs once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    New,
+    Running,
+    Ended,
+}
+
+/// A listener that is still to be called with every object of the cache.
+pub(super) struct NewListener<K> {
+    pub(super) subscriber: Arc<Subscriber<K>>,
+    pub(super) resync: Option<Duration>,
+    /// The handler, until the informer runs.
+    handler: Option<Box<dyn EventHandler<K>>>,
+}
+
+/// A new listener.
+pub(super) enum Registered<K> {
+    /// It will be told of every object and every change.
+    Open(Arc<Subscriber<K>>),
+    /// The informer has ended.
+    Ended(Arc<Subscriber<K>>),
+}
+
+/// Something for the loop to do.
+enum Work<K> {
+    Apply(Vec<Delta<K>>),
+    Resync,
+    /// Only look after new listeners.
+    Listen,
+}
+
+impl<K: CacheObject> Inner<K> {
+    pub(super) fn new(config: InformerConfig) -> (Arc<Self>, Store<K>) {
+        let ending = watch::Sender::new(false);
+        let (store, writer) = Store::new(ending.clone());
+        let metrics = InformerMetrics::new(&config);
+        let inner = Self {
+            core: Mutex::new(Core::new(writer, config.scopes.clone(), metrics.clone())),
+            registry: Mutex::new(Registry {
+                phase: Phase::New,
+                runtime: None,
+                new: Vec::new(),
+                all: Vec::new(),
+                metrics,
+            }),
+            synced: SyncSender::new(),
+            moved: watch::Sender::new(None),
+            ending,
+            ended: watch::Sender::new(false),
+            registered: Notify::new(),
+            failure: OnceLock::new(),
+            tasks: TaskTracker::new(),
+            config,
+        };
+        (Arc::new(inner), store)
+    }
+
+    /// Adds a listener, with or without a handler to call.
+    pub(super) fn register(
+        &self,
+        handler: Option<Box<dyn EventHandler<K>>>,
+        resync: Option<Duration>,
+    ) -> Registered<K> {
+        let subscriber = Subscriber::new();
+        let mut registry = self.registry.lock();
+        if registry.phase == Phase::Ended {
+            return Registered::Ended(subscriber);
+        }
+        let mut new = NewListener { subscriber: subscriber.clone(), resync, handler };
+        if let Some(runtime) = registry.runtime.clone() {
+            self.spawn_handler(&mut new, &runtime, &registry.metrics);
+        }
+        registry.all.retain(|listener| !listener.is_closed());
+        registry.all.push(subscriber.clone());
+        registry.new.push(new);
+        drop(registry);
+        self.registered.notify_one();
+        Registered::Open(subscriber)
+    }
+
+    fn spawn_handler(&self, new: &mut NewListener<K>, runtime: &Handle, metrics: &InformerMetrics) {
+        if let Some(handler) = new.handler.take() {
+            let delivering = deliver(new.subscriber.clone(), handler, metrics.clone());
+            self.tasks.spawn_on(delivering, runtime);
+        }
+    }
+
+    /// Ends the informer at once: no further call of a handler begins.
+    pub(crate) fn stop(&self) {
+        self.ending.send_replace(true);
+        self.end(Subscriber::close);
+    }
+
+    pub(crate) fn is_ended(&self) -> bool {
+        *self.ended.borrow()
+    }
+
+    /// Resolves when the informer has ended.
+    pub(crate) async fn ended(&self) {
+        is_set(&mut self.ended.subscribe()).await;
+    }
+
+    /// Runs the loop until the informer ends.
+    pub(crate) async fn run(self: &Arc<Self>, mut deltas: DeltaReceiver<K>) {
+        if !self.begin() {
+            return;
+        }
+        // If the future is dropped, nobody must wait for what will not come.
+        let _end = EndOnDrop(self);
+        let (mut batch, mut ending) = (Vec::new(), self.ending.subscribe());
+        let mut catch_up = CATCH_UP;
+        loop {
+            let (due, is_caught_up) = {
+                let mut core = self.core.lock();
+                (core.next_resync(), core.writer.catch_up())
+            };
+            let work = tokio::select! {
+                () = is_set(&mut ending) => {
+                    tracing::debug!(resource = %self.config.resource, "the informer was stopped, or no handle of it is left");
+                    return self.end(Subscriber::close);
+                }
+                received = deltas.receive(&mut batch, BATCH) => match received {
+                    0 => return self.end(Subscriber::finish),
+                    _ => Work::Apply(std::mem::take(&mut batch)),
+                },
+                () = until(due) => Work::Resync,
+                () = sleep(catch_up), if !is_caught_up => {
+                    catch_up = (catch_up * 2).min(LONGEST_CATCH_UP);
+                    continue;
+                }
+                () = self.registered.notified() => Work::Listen,
+            };
+            catch_up = CATCH_UP;
+            match self.work(work).await {
+                Ok(emptied) => batch = emptied,
+                Err(panic) => return self.fail(&panic),
+            }
+        }
+    }
+
+    /// Does one piece of work, on another thread if it is large. Returns the emptied batch, or the
+    /// message of a panic.
+    async fn work(self: &Arc<Self>, work: Work<K>) -> Result<Vec<Delta<K>>, String> {
+        let size = match &work {
+            Work::Apply(deltas) => deltas.iter().map(size_of_delta).sum(),
+            Work::Resync => self.core.lock().len(),
+            Work::Listen => 0,
+        };
+        let replayed = match self.registry.lock().new.is_empty() {
+            true => 0,
+            false => self.core.lock().len(),
+        };
+        if size.max(replayed) > MANY {
+            offload((self.clone(), work), |(inner, work)| inner.work_here(work)).await
+        } else {
+            self.work_here(work)
+        }
+    }
+
+    fn work_here(&self, work: Work<K>) -> Result<Vec<Delta<K>>, String> {
+        catch_unwind(AssertUnwindSafe(|| {
+            let mut core = self.core.lock();
+            // Listeners that are added later are told of what is applied now as part of the cache.
+            let new = std::mem::take(&mut self.registry.lock().new);
+            new.into_iter().for_each(|listener| core.listen(listener));
+            let mut batch = Vec::new();
+            match work {
+                Work::Apply(deltas) if !self.is_ended() => {
+                    batch = deltas;
+                    core.apply(&mut batch, &self.synced);
+                    drop(core);
+                    self.moved.send_replace(Some(Instant::now()));
+                }
+                Work::Resync => core.resync(Instant::now()),
+                Work::Apply(_) | Work::Listen => {}
+            }
+            batch
+        }))
+        .map_err(|panic| panics::message(&*panic))
+    }
+
+    /// Ends the informer because applying a change panicked.
+    fn fail(&self, panic: &str) {
+        let resource = &self.config.resource;
+        tracing::error!(%resource, panic, "applying a change panicked: the informer ends");
+        // An informer runs once, so it fails once.
+        let _ = self.failure.set(format!("applying a change panicked: {panic}").into());
+        self.registry.lock().metrics.failures.increment(1);
+        self.end(Subscriber::finish);
+    }
+
+    fn begin(&self) -> bool {
+        let mut registry = self.registry.lock();
+        if registry.phase != Phase::New {
+            return false;
+        }
+        registry.phase = Phase::Running;
+        // Metrics are looked up again because the recorder may have been installed meanwhile.
+        registry.metrics = InformerMetrics::new(&self.config);
+        let (runtime, metrics) = (Handle::current(), registry.metrics.clone());
+        registry.new.iter_mut().for_each(|new| self.spawn_handler(new, &runtime, &metrics));
+        registry.runtime = Some(runtime);
+        drop(registry);
+        self.core.lock().metrics = metrics;
+        self.registered.notify_one();
+        true
+    }
+
+    /// Ends the informer, and every listener with this farewell.
+    fn end(&self, farewell: impl Fn(&Subscriber<K>)) {
+        let mut registry = self.registry.lock();
+        registry.phase = Phase::Ended;
+        registry.runtime = None;
+        let (new, all) = (std::mem::take(&mut registry.new), std::mem::take(&mut registry.all));
+        drop(registry);
+        all.iter().for_each(|listener| farewell(listener));
+        // Handlers that never ran are dropped without a lock: their captures may use this informer.
+        drop(new);
+        self.synced.ended();
+        self.ended.send_replace(true);
+        self.ending.send_replace(true);
+        self.moved.send_modify(|_| {});
+    }
+}
+
+/// Ends an informer whose loop is dropped or unwinds.
+struct EndOnDrop<'a, K: CacheObject>(&'a Arc<Inner<K>>);
+
+impl<K: CacheObject> Drop for EndOnDrop<'_, K> {
+    fn drop(&mut self) {
+        if !self.0.is_ended() {
+            self.0.end(Subscriber::finish);
+        }
+    }
+}
+
+fn size_of_delta<K>(delta: &Delta<K>) -> usize {
+    match delta {
+        Delta::Replace { objects, invalid, .. } => 1 + objects.len() + invalid.len(),
+        _ => 1,
+    }
+}
+
+/// Waits for the signal. The borrow of its value must not outlive the wait, or sending would block.
+async fn is_set(signal: &mut watch::Receiver<bool>) {
+    // An error means that the sender is gone, which cannot be while the informer exists.
+    let _ = signal.wait_for(|is_set| *is_set).await;
+}
+
+async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => sleep_until(due).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,168 @@
+//! Work that would hold up the async threads, on the runtime's threads for blocking work.
+//!
+//! - Work that no thread has begun within [`PATIENCE`] can be taken back and done where its result is
+//!   awaited: a program whose blocking threads are all taken becomes slower, and does not stop.
+//! - A panic of the work is raised where its result is awaited.
+//! - Work whose result nobody awaits any more can notice that and stop early.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::{Arc, Weak},
+};
+
+use parking_lot::Mutex;
+use tokio::{
+    task::JoinHandle,
+    time::{Duration, Instant, sleep_until},
+};
+
+/// How long work waits for a thread. A thread that is free begins within microseconds.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(20);
+
+/// Work that was handed to a blocking thread, with its input `I` and its result `T`.
+pub(crate) struct Offloaded<I, T> {
+    /// The input, until a thread takes it.
+    input: Arc<Mutex<Option<I>>>,
+    /// `None` if the operating system has no thread to give.
+    thread: Option<JoinHandle<Option<T>>>,
+    take_back_at: Instant,
+    /// The work looks at this to learn whether anybody awaits it.
+    _awaited: Arc<()>,
+}
+
+/// Whether the result of some work is still awaited.
+#[derive(Clone)]
+pub(crate) struct Awaited(Option<Weak<()>>);
+
+impl Awaited {
+    /// For work that is done where it is awaited.
+    pub(crate) const HERE: Self = Self(None);
+
+    pub(crate) fn holds(&self) -> bool {
+        self.0.as_ref().is_none_or(|awaited| awaited.strong_count() > 0)
+    }
+}
+
+impl<I: Send + 'static, T: Send + 'static> Offloaded<I, T> {
+    /// Hands work to a blocking thread.
+    pub(crate) fn new(input: I, work: impl FnOnce(I, &Awaited) -> T + Send + 'static) -> Self {
+        let (input, awaited) = (Arc::new(Mutex::new(Some(input))), Arc::new(()));
+        let (taken, watched) = (input.clone(), Awaited(Some(Arc::downgrade(&awaited))));
+        let job = move || {
+            let input = taken.lock().take();
+            input.map(|input| work(input, &watched))
+        };
+        // Tokio panics where it cannot start the first thread of the pool.
+        let thread = catch_unwind(AssertUnwindSafe(|| tokio::task::spawn_blocking(job))).ok();
+        Self { input, thread, take_back_at: Instant::now() + PATIENCE, _awaited: awaited }
+    }
+
+    /// Waits for the result, or gives the input back if no thread takes it in time. After that it
+    /// never resolves again.
+    ///
+    /// Dropping the future loses nothing: the next call goes on waiting.
+    pub(crate) async fn join(&mut self) -> Result<T, I> {
+        if let Some(thread) = &mut self.thread {
+            let result = tokio::select! {
+                biased;
+                result = &mut *thread => Some(result),
+                () = sleep_until(self.take_back_at) => {
+                    let is_begun = self.input.lock().is_none();
+                    if is_begun { Some(thread.await) } else { None }
+                }
+            };
+            match result {
+                Some(Ok(Some(result))) => return Ok(result),
+                Some(Err(error)) if error.is_panic() => resume_unwind(error.into_panic()),
+                // No thread has begun, or the runtime shuts down and has cancelled the job.
+                Some(Ok(None) | Err(_)) | None => {}
+            }
+        }
+        self.thread = None;
+        let input = self.input.lock().take();
+        match input {
+            Some(input) => Err(input),
+            None => std::future::pending().await,
+        }
+    }
+}
+
+/// Does work on a blocking thread, or here if none is free in time.
+pub(crate) async fn offload<I, T>(input: I, work: fn(I) -> T) -> T
+where
+    I: Send + 'static,
+    T: Send + 'static,
+{
+    match Offloaded::new(input, move |input, _| work(input)).join().await {
+        Ok(result) => result,
+        Err(input) => work(input),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    /// A runtime with one blocking thread, which is taken until the sender is dropped.
+    fn exhausted() -> (tokio::runtime::Runtime, mpsc::Sender<()>) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(1)
+            .build()
+            .unwrap();
+        let (release, blocked) = mpsc::channel::<()>();
+        runtime.spawn_blocking(move || blocked.recv());
+        (runtime, release)
+    }
+
+    #[tokio::test]
+    async fn work_is_done_on_another_thread() {
+        let here = std::thread::current().id();
+        let there = offload((), |()| std::thread::current().id()).await;
+        assert_ne!(here, there);
+    }
+
+    #[test]
+    fn work_that_no_thread_begins_is_done_where_it_is_awaited() {
+        let (runtime, _release) = exhausted();
+        let here = std::thread::current().id();
+        let there = runtime.block_on(offload((), |()| std::thread::current().id()));
+        assert_eq!(here, there);
+    }
+
+    #[test]
+    fn the_input_comes_back_once_and_the_thread_finds_nothing_to_do() {
+        let (runtime, release) = exhausted();
+        runtime.block_on(async {
+            let mut offloaded = Offloaded::new(7, |input, _: &Awaited| input);
+            assert_eq!(offloaded.join().await, Err(7));
+            drop(release);
+            let again = tokio::time::timeout(Duration::from_millis(50), offloaded.join()).await;
+            assert!(!matches!(again, Ok(Ok(_))), "work that was taken back is not done twice");
+        });
+    }
+
+    #[tokio::test]
+    async fn a_panic_of_the_work_is_raised_where_it_is_awaited() {
+        let joined = tokio::spawn(async { offload((), |()| -> () { panic!("too bad") }).await }).await;
+        assert_eq!(crate::panics::message(&*joined.unwrap_err().into_panic()), "too bad");
+    }
+
+    #[tokio::test]
+    async fn work_learns_that_nobody_awaits_it() {
+        let (begin, began) = mpsc::channel();
+        let (end, ended) = tokio::sync::oneshot::channel();
+        let offloaded = Offloaded::new((), move |(), awaited: &Awaited| {
+            begin.send(awaited.holds()).unwrap();
+            while awaited.holds() {
+                std::thread::yield_now();
+            }
+            end.send(()).unwrap();
+        });
+        assert!(tokio::task::spawn_blocking(move || began.recv().unwrap()).await.unwrap());
+        drop(offloaded);
+        ended.await.unwrap();
+    }
+}

@@ -1,0 +1,77 @@
+//! Sets of slots in the store's row: the objects of a namespace, or of one value of an index.
+
+use roaring::RoaringBitmap;
+
+/// A set of slots that is never empty. Most values of a selective index have one object.
+#[derive(Clone, Debug)]
+pub(super) enum Slots {
+    One(u32),
+    Many(RoaringBitmap),
+}
+
+impl Slots {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::One(_) => 1,
+            Self::Many(slots) => usize::try_from(slots.len()).unwrap_or(usize::MAX),
+        }
+    }
+
+    pub(super) fn insert(&mut self, slot: u32) {
+        match self {
+            Self::One(only) if *only == slot => {}
+            Self::One(only) => *self = Self::Many([*only, slot].into_iter().collect()),
+            Self::Many(slots) => {
+                slots.insert(slot);
+            }
+        }
+    }
+
+    /// Removes a slot, and returns whether nothing would be left: then the set itself must go.
+    #[must_use]
+    pub(super) fn remove(&mut self, slot: u32) -> bool {
+        match self {
+            Self::One(only) => *only == slot,
+            Self::Many(slots) => {
+                slots.remove(slot);
+                slots.is_empty()
+            }
+        }
+    }
+
+    /// The slots, rising.
+    pub(super) fn iter(&self) -> impl Iterator<Item = u32> {
+        let (one, many) = match self {
+            Self::One(only) => (Some(*only), None),
+            Self::Many(slots) => (None, Some(slots.iter())),
+        };
+        one.into_iter().chain(many.into_iter().flatten())
+    }
+
+    /// Follows objects that were moved to other slots.
+    pub(super) fn renumber(&mut self, new_slot: impl Fn(u32) -> u32) {
+        match self {
+            Self::One(only) => *only = new_slot(*only),
+            Self::Many(slots) => *slots = slots.iter().map(new_slot).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_grows_from_one_and_says_when_nothing_is_left() {
+        let mut slots = Slots::One(7);
+        slots.insert(7);
+        assert_eq!(slots.len(), 1);
+        slots.insert(3);
+        slots.insert(100_000);
+        assert_eq!(slots.iter().collect::<Vec<_>>(), [3, 7, 100_000]);
+        assert!(!slots.remove(8), "it was not in");
+        assert!(!slots.remove(7));
+        assert!(!slots.remove(100_000));
+        assert!(slots.remove(3));
+    }
+}
