@@ -450,3 +450,284 @@ async fn a_resource_that_appears_later_syncs_then_and_says_before_that_it_is_abs
     assert!(error.to_string().contains("configmaps"), "{error}");
     factory.wait_for_cache_sync(Duration::from_secs(600)).await.expect("it has appeared");
 }
+
+/// A factory of ConfigMaps over a server that answers every list with these bytes.
+fn factory_of(body: String) -> (InformerFactory, Log) {
+    factory_over(move |request: Received| match request.is_watch() {
+        true => Answer::watch([]),
+        false => Answer::text(200, body.clone()),
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_factory_that_is_dropped_ends_its_informers() {
+    let (factory, log) = factory_over(one_of_each);
+    factory.informer::<ConfigMap>();
+    let held = Arc::new(());
+    factory.informer::<Pod>().add_event_handler({
+        let held = held.clone();
+        move |_: &Event<Pod>| drop(held.clone())
+    });
+    factory.start();
+    factory.wait_for_cache_sync(DEADLINE).await.expect("it syncs");
+    drop(factory);
+    quiet().await;
+    let (requests, tasks) = (log.len(), tokio::runtime::Handle::current().metrics().num_alive_tasks());
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    assert_eq!(log.len(), requests, "no request in an hour");
+    assert_eq!(Arc::strong_count(&held), 1, "the handler is dropped");
+    assert!(tasks <= 2, "{tasks} tasks are left, of the scripted server");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_informer_runs_on_while_any_reader_of_it_is_left() {
+    type Keep = fn(&InformerFactory) -> Box<dyn Any + Send>;
+    let keeps: [(&str, Keep); 6] = [
+        ("factory", |factory| Box::new(factory.clone())),
+        ("informer", |factory| Box::new(factory.informer::<ConfigMap>())),
+        ("store", |factory| Box::new(factory.informer::<ConfigMap>().store())),
+        ("lister", |factory| Box::new(factory.informer::<ConfigMap>().lister().namespace("default"))),
+        ("index", |factory| {
+            let by_name = |map: &ConfigMap| map.metadata.name.clone();
+            Box::new(factory.informer::<ConfigMap>().add_index("name", by_name).expect("a new index"))
+        }),
+        ("stream", |factory| Box::new(factory.informer::<ConfigMap>().events())),
+    ];
+    for (name, keep) in keeps {
+        let (writer, events) = Answer::stream();
+        let events = std::sync::Mutex::new(Some(events));
+        let (factory, _log) = factory_over(move |request: Received| match request.is_watch() {
+            true => events.lock().unwrap().take().unwrap_or(Answer::Refuse),
+            false => one_of_each(request),
+        });
+        factory.informer::<ConfigMap>();
+        factory.start();
+        factory.wait_for_cache_sync(DEADLINE).await.expect("it syncs");
+        let kept = keep(&factory);
+        drop(factory);
+        quiet().await;
+        let open = tokio::time::timeout(Duration::from_secs(60), writer.closed()).await;
+        assert!(open.is_err(), "the {name} keeps the informer running");
+        drop(kept);
+        tokio::time::timeout(Duration::from_secs(1), writer.closed()).await.expect("the watch is closed");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_caller_of_shutdown_waits_for_the_handlers() {
+    let (factory, _log) = factory_over(one_of_each);
+    let (entered, has_entered) = std::sync::mpsc::channel::<()>();
+    let (release, blocked) = std::sync::mpsc::channel::<()>();
+    factory.informer::<ConfigMap>().add_event_handler(move |_: &Event<ConfigMap>| {
+        let _ = entered.send(());
+        let _ = blocked.recv();
+    });
+    factory.start();
+    factory.wait_for_cache_sync(DEADLINE).await.expect("it syncs");
+    tokio::task::spawn_blocking(move || has_entered.recv()).await.unwrap().expect("the handler runs");
+    let short = Duration::from_millis(100);
+    assert!(tokio::time::timeout(short, factory.shutdown()).await.is_err());
+    let after_a_timeout = tokio::time::timeout(short, factory.shutdown()).await;
+    assert!(after_a_timeout.is_err(), "the handler still runs");
+    let both = async { tokio::join!(factory.shutdown(), factory.shutdown()) };
+    assert!(tokio::time::timeout(short, both).await.is_err());
+    drop(release);
+    tokio::time::timeout(DEADLINE, factory.shutdown()).await.expect("the handler has returned");
+}
+
+/// A list of so many objects of about 200 bytes.
+fn many(objects: usize) -> String {
+    written(&list(10, (0..objects).map(|number| config_map(&format!("o{number}"), 5))))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_transform_runs_after_a_shutdown() {
+    let (client, _log) = in_process({
+        let body = many(2_000);
+        move |request: Received| match request.is_watch() {
+            true => Answer::watch([]),
+            false => Answer::text(200, body.clone()),
+        }
+    });
+    let runs = Arc::new(AtomicUsize::new(0));
+    let counting = runs.clone();
+    let factory: InformerFactory = InformerFactory::builder(client)
+        .tweak_list_options(|options| options.streaming_lists = false)
+        .transform(move |_: &mut ConfigMap| {
+            counting.fetch_add(1, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(1));
+        })
+        .build();
+    factory.informer::<ConfigMap>();
+    factory.start();
+    while runs.load(Ordering::SeqCst) == 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    factory.shutdown().await;
+    let at_shutdown = runs.load(Ordering::SeqCst);
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(runs.load(Ordering::SeqCst), at_shutdown);
+    assert!(at_shutdown < 2_000);
+}
+
+#[test]
+fn a_long_list_is_decoded_although_all_blocking_threads_are_taken() {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(2).build().unwrap();
+    let (release, blocked) = std::sync::mpsc::channel::<()>();
+    let blocked = Arc::new(std::sync::Mutex::new(blocked));
+    for _ in 0..2 {
+        let blocked = blocked.clone();
+        runtime.spawn_blocking(move || blocked.lock().unwrap().recv());
+    }
+    runtime.block_on(async {
+        let (factory, log) = factory_of(many(2_000));
+        let informer = factory.informer::<ConfigMap>();
+        factory.start();
+        factory.wait_for_cache_sync(DEADLINE).await.expect("it syncs");
+        assert_eq!(informer.store().len(), 2_000);
+        assert_eq!(log.lists().len(), 1);
+        // The same for a streamed list, whose decoding does not count as the server's silence.
+        let mut lines: String =
+            (0..2_000).map(|number| line(&added(config_map(&format!("o{number}"), 5)))).collect();
+        lines.push_str(&line(&initial_events_end(10)));
+        let (writer, answer) = Answer::stream();
+        writer.raw(lines);
+        let (client, log) = in_process(script([answer]));
+        let factory: InformerFactory = InformerFactory::builder(client).build();
+        let informer = factory.informer::<ConfigMap>();
+        factory.start();
+        factory.wait_for_cache_sync(DEADLINE).await.expect("it syncs");
+        assert_eq!(informer.store().len(), 2_000);
+        assert!(log.lists().is_empty(), "the server streams lists");
+        drop((writer, release));
+    });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_type_that_panics_on_an_object_syncs_without_it() {
+    #[derive(Debug)]
+    struct Panics;
+
+    impl<'de> serde::Deserialize<'de> for Panics {
+        fn deserialize<D: serde::Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+            panic!("never decodes")
+        }
+    }
+
+    impl CacheObject for Panics {
+        fn name(&self) -> &str {
+            ""
+        }
+        fn namespace(&self) -> Option<&str> {
+            None
+        }
+        fn uid(&self) -> &str {
+            ""
+        }
+        fn resource_version(&self) -> &str {
+            ""
+        }
+        fn label(&self, _: &str) -> Option<&str> {
+            None
+        }
+    }
+
+    impl Watched for Panics {
+        type Scope = k8s_openapi::NamespaceResourceScope;
+
+        fn api_resource() -> ApiResource {
+            ApiResource::erase::<ConfigMap>(&())
+        }
+    }
+
+    let (factory, _log) = factory_over(one_of_each);
+    let informer = factory.informer::<Panics>();
+    factory.start();
+    factory.wait_for_cache_sync(DEADLINE).await.expect("it syncs");
+    let invalid = informer.invalid();
+    assert_eq!(invalid[0].key, ObjectKey::namespaced("default", "a"));
+    assert_eq!(invalid[0].error, "decoding the object panicked: never decodes");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_informer_that_failed_is_named_with_its_panic() {
+    /// A value that cannot be compared with another one.
+    #[derive(Clone, Hash)]
+    struct Incomparable(u8);
+    impl PartialEq for Incomparable {
+        fn eq(&self, _: &Self) -> bool {
+            panic!("never equal, never different")
+        }
+    }
+    impl Eq for Incomparable {}
+
+    let (factory, _log) = factory_over(|request: Received| match request.is_watch() {
+        true => Answer::watch([]),
+        false => Answer::json(list(10, [config_map("a", 5), config_map("b", 6)])),
+    });
+    let informer = factory.informer::<ConfigMap>();
+    informer.add_index("incomparable", |_: &ConfigMap| [Incomparable(7)]).expect("a new index");
+    factory.start();
+    let error = factory.wait_for_cache_sync(DEADLINE).await.expect_err("it cannot sync").to_string();
+    assert_eq!(error, "not synced: configmaps/v1: applying a change panicked: never equal, never different");
+    assert!(informer.is_stopped());
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_type_can_have_its_own_list_options_and_a_transform_that_fails() {
+    let (client, log) = in_process(without_streaming(one_of_each));
+    let factory: InformerFactory = InformerFactory::builder(client)
+        .tweak_list_options_for::<Pod>(|options| options.field_selector = Some("spec.nodeName=n1".into()))
+        .tweak_list_options(|options| {
+            options.streaming_lists = false;
+            options.label_selector = Some("team=a".into());
+        })
+        .try_transform(|_: &mut Secret| Err("secrets are not for caches"))
+        .build();
+    factory.informer::<ConfigMap>();
+    factory.informer::<Pod>();
+    let secrets = factory.informer::<Secret>();
+    factory.start();
+    factory.wait_for_cache_sync(DEADLINE).await.expect("it syncs");
+    for request in log.all() {
+        let selector = request.path.ends_with("pods").then_some("spec.nodeName=n1");
+        assert_eq!(request.query("fieldSelector"), selector, "{}", request.path);
+        assert_eq!(request.query("labelSelector"), Some("team=a"));
+    }
+    assert!(secrets.store().is_empty());
+    assert_eq!(secrets.invalid()[0].error, "the transform failed: secrets are not for caches");
+    let bad = InformerFactory::builder(factory.client().clone())
+        .tweak_list_options_for::<Pod>(|options| options.label_selector = Some("not a selector".into()))
+        .try_build();
+    assert!(matches!(bad, Err(FactoryError::Selector(_))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_generic_informer_lists_and_takes_handlers() {
+    let (factory, _log) = factory_over(one_of_each);
+    factory.informer::<ConfigMap>();
+    let generic =
+        factory.for_resource(&GroupVersionResource::gvr("", "v1", "configmaps")).expect("it was asked for");
+    let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let recorded = seen.clone();
+    let handler = generic.add_event_handler(move |event| {
+        recorded.lock().unwrap().push((event.key().to_string(), event.object().uid().to_owned()));
+    });
+    factory.start();
+    assert!(generic.wait_for_sync().await && handler.wait_for_sync().await);
+    assert_eq!(*seen.lock().unwrap(), [("default/a".to_owned(), "a".to_owned())]);
+    let listed = generic.list(&Selector::everything());
+    assert_eq!((listed.len(), listed[0].name()), (1, "a"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_typed_and_a_metadata_informer_the_typed_one_is_found_by_its_resource() {
+    for _ in 0..20 {
+        let (factory, _log) = factory_over(one_of_each);
+        factory.metadata_informer::<ConfigMap>();
+        factory.informer::<ConfigMap>();
+        let found = factory.for_resource(&GroupVersionResource::gvr("", "v1", "configmaps"));
+        assert!(found.is_some_and(|found| found.downcast::<ConfigMap>().is_some()));
+    }
+}

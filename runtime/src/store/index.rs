@@ -219,13 +219,9 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> TypedIndex<K,
         bucket.map(|bucket| &bucket.slots)
     }
 
-    /// Computes what a change means; what this calls of the user's may panic.
-    fn moves(&self, old: Option<Vec<V>>, new: Vec<V>) -> Option<Moves> {
-        let hashed = |values: Vec<V>| -> Vec<Hashed<V>> {
-            values.into_iter().map(|value| (self.hasher.hash_one(&value), value)).collect()
-        };
-        let changed = old.as_ref() != Some(&new);
-        changed.then(|| Moves(Box::new(Values { old: old.map(hashed), new: hashed(new) })))
+    /// Hashes values before anything is changed: the user's `Hash` may panic.
+    fn hashed(&self, values: Vec<V>) -> Result<Vec<Hashed<V>>, IndexPanic> {
+        caught(|| values.into_iter().map(|value| (self.hasher.hash_one(&value), value)).collect())
     }
 
     fn insert(&mut self, (hash, value): &Hashed<V>, slot: u32) {
@@ -272,17 +268,19 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> IndexTable<K>
             Some(object) => caught(|| (self.values_of)(object)),
             None => Ok(Vec::new()),
         };
-        // If not even the values that the object has can be computed, it is searched for and removed.
-        let purge = || old.is_some().then(|| Moves(Box::new(Values::<V> { old: None, new: Vec::new() })));
-        let old_values = values(old).ok();
-        let (new_values, panic) = match values(new) {
-            Ok(values) => (values, None),
+        let (old, new) = (values(old).ok(), values(new));
+        if let (Some(old), Ok(new)) = (&old, &new)
+            && caught(|| old == new).unwrap_or_default()
+        {
+            return (None, None);
+        }
+        let (new, panic) = match new.and_then(|new| self.hashed(new)) {
+            Ok(new) => (new, None),
             Err(panic) => (Vec::new(), Some(panic)),
         };
-        match caught(|| self.moves(old_values, new_values)) {
-            Ok(moves) => (moves, panic),
-            Err(panic) => (purge(), Some(panic)),
-        }
+        let old = old.and_then(|old| self.hashed(old).ok());
+        let is_nothing = new.is_empty() && old.as_ref().is_some_and(Vec::is_empty);
+        ((!is_nothing).then(|| Moves(Box::new(Values { old, new }))), panic)
     }
 
     fn apply(&mut self, moves: &Moves, slot: u32) {

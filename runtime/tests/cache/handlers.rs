@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 
 use crate::support::*;
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_handler_that_comes_late_is_replayed_the_store_and_has_its_own_synced_signal() {
     let (informer, feed) = running();
     feed.send([list(2, vec![item("a", 1, 1), item("b", 1, 2)]), Delta::Upsert(item("b", 1, 3))]).await;
@@ -32,7 +32,7 @@ async fn a_handler_that_comes_late_is_replayed_the_store_and_has_its_own_synced_
     eventually("it is told of c", || recorder.texts().last().is_some_and(|last| last == "+c4")).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_handler_is_synced_only_when_it_has_heard_the_whole_first_list() {
     let informer = idle(vec![Scope::All]);
     let recorder = Recorder::default();
@@ -57,7 +57,7 @@ async fn a_handler_is_synced_only_when_it_has_heard_the_whole_first_list() {
     assert_eq!(*seen.lock(), [false, false], "not while it hears the last of them");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_handler_of_an_empty_cache_is_synced_by_the_empty_list() {
     let (informer, feed) = running();
     let registration = informer.add_event_handler(Recorder::default().handler());
@@ -65,7 +65,7 @@ async fn a_handler_of_an_empty_cache_is_synced_by_the_empty_list() {
     assert!(registration.wait_for_sync().await);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_removed_handler_hears_nothing_more_and_removing_twice_is_harmless() {
     let (informer, feed) = running();
     let (stays, goes) = (Recorder::default(), Recorder::default());
@@ -88,7 +88,7 @@ async fn a_removed_handler_hears_nothing_more_and_removing_twice_is_harmless() {
     assert_eq!(registration.backlog(), 0);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_handler_can_remove_itself_while_it_is_called() {
     let (informer, feed) = running();
     let own = Arc::new(Mutex::new(None::<HandlerRegistration>));
@@ -107,7 +107,7 @@ async fn a_handler_can_remove_itself_while_it_is_called() {
     assert_eq!(calls.load(Ordering::Relaxed), 1);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn waiting_for_a_removed_handler_ends() {
     let (informer, _feed) = running();
     let registration = informer.add_event_handler(Recorder::default().handler());
@@ -120,7 +120,7 @@ async fn waiting_for_a_removed_handler_ends() {
     assert!(!waiting.await.expect("no panic"));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn dropping_the_registration_does_not_remove_the_handler() {
     let (informer, feed) = running();
     let recorder = Recorder::default();
@@ -129,7 +129,7 @@ async fn dropping_the_registration_does_not_remove_the_handler() {
     recorder.has(&["+a1 initial"]).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_panicking_handler_is_isolated_and_the_next_event_reaches_it() {
     let (informer, feed) = running();
     let (calm, nervous) = (Recorder::default(), Recorder::default());
@@ -146,7 +146,7 @@ async fn a_panicking_handler_is_isolated_and_the_next_event_reaches_it() {
     calm.has(&["+a1 initial", "~a1>a2 Watch"]).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_handler_never_sees_an_event_that_the_store_has_not_applied() {
     let (informer, feed) = running();
     let ahead = Arc::new(AtomicUsize::new(0));
@@ -180,7 +180,7 @@ async fn a_handler_never_sees_an_event_that_the_store_has_not_applied() {
     assert_eq!(ahead.load(Ordering::Relaxed), 0);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_slow_listener_holds_two_events_a_key_at_most_and_ends_on_the_newest_state() {
     let (informer, feed) = running();
     let mut view = View::default();
@@ -286,7 +286,7 @@ async fn a_backlog_coalesces_as_the_table_says() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn keys_are_served_in_the_order_in_which_they_began_to_wait() {
     let (informer, feed) = running();
     let mut events = informer.events();
@@ -378,7 +378,7 @@ fn listen(informer: &SharedInformer<Item>) -> (HandlerRegistration, Arc<Mutex<Vi
     (registration, view)
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn stopping_an_informer_ends_its_handlers_and_streams_and_leaves_the_cache_readable() {
     let (informer, feed) = running();
     let recorder = Recorder::default();
@@ -396,7 +396,7 @@ async fn stopping_an_informer_ends_its_handlers_and_streams_and_leaves_the_cache
     assert!(late.is_removed());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_informer_that_is_stopped_before_it_synced_says_so() {
     let informer = idle(vec![Scope::All]);
     let registration = informer.add_event_handler(Recorder::default().handler());
@@ -405,7 +405,7 @@ async fn an_informer_that_is_stopped_before_it_synced_says_so() {
     assert!(!registration.wait_for_sync().await);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn when_its_source_ends_what_waits_is_still_delivered() {
     let (informer, feed) = running();
     let events = informer.events();
@@ -414,7 +414,7 @@ async fn when_its_source_ends_what_waits_is_still_delivered() {
     assert_eq!(events.count().await, 2);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_informer_runs_once() {
     let (informer, _feed) = running();
     quiet().await;
@@ -436,7 +436,7 @@ fn handlers_can_be_added_where_there_is_no_runtime() {
     });
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_dropped_stream_costs_nothing_more() {
     let (informer, feed) = running();
     drop(informer.events());

@@ -24,7 +24,7 @@ fn memberships(item: &Item) -> Vec<String> {
     item.labels.get("in").map(|text| text.split('.').map(str::to_owned).collect()).unwrap_or_default()
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_object_is_found_under_each_of_its_values_and_under_no_other() {
     let (informer, feed) = running();
     let before: Index<_, String> = informer.add_index("before", memberships).expect("a new index");
@@ -63,7 +63,7 @@ async fn an_object_is_found_under_each_of_its_values_and_under_no_other() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn many_objects_can_share_a_value() {
     let (informer, feed) = running();
     let by_parity: Index<_, u64> = informer
@@ -84,7 +84,7 @@ async fn many_objects_can_share_a_value() {
     assert_eq!(by_parity.values(), [] as [u64; 0]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_index_has_a_name_of_its_own_and_a_type() {
     let informer = idle(vec![]);
     let added: Index<_, String> = informer.add_index("in", memberships).expect("a new index");
@@ -95,7 +95,7 @@ async fn an_index_has_a_name_of_its_own_and_a_type() {
     assert!(matches!(informer.store().index::<String>("on"), Err(IndexError::Unknown(_))));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_function_that_panics_on_what_is_there_adds_no_index() {
     let (informer, feed) = running();
     feed.send([list(1, vec![item("a", 1, 1)])]).await;
@@ -111,7 +111,7 @@ async fn a_function_that_panics_on_what_is_there_adds_no_index() {
     assert_eq!(informer.store().get(&key("a")).expect("a is there").version, "2");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_function_that_panics_later_leaves_nothing_half_done() {
     let (informer, feed) = running();
     let recorder = Recorder::default();
@@ -152,7 +152,7 @@ async fn a_function_that_panics_later_leaves_nothing_half_done() {
     assert!(recorder.len() >= 2, "handlers are told all the same");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_namespace_index_follows_the_objects() {
     let (informer, feed) = running();
     feed.send([list(3, vec![item_in("x", "a", 1, 1), item_in("x", "b", 1, 2), item_in("y", "a", 1, 3)])])
@@ -173,7 +173,7 @@ async fn the_namespace_index_follows_the_objects() {
     assert_eq!(names(lister.namespace("y").list(&everything)), [] as [&str; 0]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn cluster_scoped_objects_are_listed_by_name_alone() {
     let mut node = Item::clone(&item("node", 1, 1));
     node.namespace = None;

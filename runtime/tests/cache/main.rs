@@ -8,6 +8,7 @@ mod queue;
 mod readers;
 mod relist;
 mod resync;
+mod rim;
 mod soak;
 mod support;
 mod versions;

@@ -12,7 +12,7 @@ fn name(delta: &Delta<Item>) -> String {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn no_delta_overtakes_another() {
     let (sender, mut receiver) = delta_queue(4);
     let sending = tokio::spawn(async move {
@@ -29,7 +29,7 @@ async fn no_delta_overtakes_another() {
     assert_eq!(seen.iter().map(name).collect::<Vec<_>>(), expected);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_full_queue_makes_the_sender_wait() {
     let (sender, mut receiver) = delta_queue(2);
     let mut sending = Box::pin(sender.send_all((1..=3).map(|version| Delta::Upsert(item("a", 1, version)))));
@@ -41,7 +41,7 @@ async fn a_full_queue_makes_the_sender_wait() {
     assert_eq!(receiver.len(), 2);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn closing_unblocks_a_waiting_receiver() {
     let (sender, mut receiver) = delta_queue::<Item>(2);
     let receiving = tokio::spawn(async move { receiver.receive(&mut Vec::new(), 1).await });
@@ -51,7 +51,7 @@ async fn closing_unblocks_a_waiting_receiver() {
     assert_eq!(receiving.await.expect("no panic"), 0);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn closing_unblocks_a_waiting_sender() {
     let (sender, receiver) = delta_queue(1);
     let sending = tokio::spawn(async move {
@@ -63,7 +63,7 @@ async fn closing_unblocks_a_waiting_sender() {
     assert_eq!(sending.await.expect("no panic"), Err(SinkClosed));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_was_sent_before_the_close_is_still_received() {
     let (sender, mut receiver) = delta_queue(2);
     sender.send_all([Delta::Upsert(item("a", 1, 1))]).await.expect("open");
@@ -73,7 +73,7 @@ async fn what_was_sent_before_the_close_is_still_received() {
     assert_eq!(receiver.receive(&mut seen, 8).await, 0);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_events_of_each_object_reach_a_handler_in_the_order_of_the_queue() {
     let (informer, feed) = running();
     let recorder = Recorder::default();

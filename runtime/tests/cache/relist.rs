@@ -9,7 +9,7 @@ use genclient_runtime::{
 
 use crate::support::*;
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_relist_turns_what_is_gone_into_deletes_with_the_last_known_state() {
     let (informer, feed) = running();
     let recorder = Recorder::default();
@@ -29,7 +29,7 @@ async fn a_relist_turns_what_is_gone_into_deletes_with_the_last_known_state() {
     assert_eq!(informer.store().keys(), [key("a")]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_relist_deletes_objects_that_were_only_in_the_queue() {
     let informer = idle(vec![Scope::All]);
     let mut events = informer.events();
@@ -52,7 +52,7 @@ async fn a_relist_deletes_objects_that_were_only_in_the_queue() {
     assert!(recorder.texts().iter().all(|text| !text.contains('b')), "{:?}", recorder.texts());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_informer_is_synced_only_when_the_first_list_is_in_the_cache() {
     let informer = idle(vec![Scope::All]);
     let feed = run(&informer);
@@ -64,7 +64,7 @@ async fn an_informer_is_synced_only_when_the_first_list_is_in_the_cache() {
     assert_eq!(informer.store().keys(), [key("a")], "deletions included");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_informer_of_two_namespaces_is_synced_when_both_were_listed() {
     let scope = |namespace: &str| Scope::Namespace(namespace.into());
     let informer = idle(vec![scope("x"), scope("y")]);
@@ -82,7 +82,7 @@ async fn an_informer_of_two_namespaces_is_synced_when_both_were_listed() {
     assert_eq!(informer.store().len(), 1, "a list of one namespace says nothing of the other");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn changes_missed_during_a_disruption_reach_handlers_without_a_resync() {
     let (informer, feed) = running();
     let recorder = Recorder::default();
@@ -98,7 +98,7 @@ async fn changes_missed_during_a_disruption_reach_handlers_without_a_resync() {
     assert_eq!(told, ["+d8", "-c3 Unknown", "~b2>b7 Relist"]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_object_recreated_between_two_lists_is_a_delete_and_an_add() {
     let (informer, feed) = running();
     let recorder = Recorder::default();
@@ -113,7 +113,7 @@ async fn an_object_recreated_between_two_lists_is_a_delete_and_an_add() {
     assert_eq!(recorder.events()[2].object().uid, "a-2");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_object_recreated_without_its_deletion_being_watched_is_a_delete_and_an_add() {
     let (informer, feed) = running();
     let recorder = Recorder::default();
@@ -126,7 +126,7 @@ async fn an_object_recreated_without_its_deletion_being_watched_is_a_delete_and_
     recorder.has(&["+a1 initial", "-a1 Unknown", "+a4"]).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_relist_keeps_the_arc_of_an_unchanged_object_and_tells_nobody() {
     let (informer, feed) = running();
     let recorder = Recorder::default();
@@ -141,7 +141,7 @@ async fn a_relist_keeps_the_arc_of_an_unchanged_object_and_tells_nobody() {
     assert_eq!(recorder.texts(), ["+a1 initial"]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_relist_never_goes_back_in_time() {
     let (informer, feed) = running();
     let recorder = Recorder::default();
@@ -164,7 +164,7 @@ async fn a_relist_never_goes_back_in_time() {
     assert_eq!(informer.resource_version().as_deref(), Some("22"));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_server_that_was_set_back_is_believed_once_it_is_said_so() {
     let (informer, feed) = running();
     let recorder = Recorder::default();
@@ -183,7 +183,7 @@ async fn a_server_that_was_set_back_is_believed_once_it_is_said_so() {
     assert_eq!(informer.store().get(&key("a")).expect("a is there").version, "40", "it was said once");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_older_state_or_deletion_from_the_watch_is_dropped() {
     let (informer, feed) = running();
     feed.send([list(10, vec![item("a", 2, 10)])]).await;
@@ -200,7 +200,7 @@ async fn an_older_state_or_deletion_from_the_watch_is_dropped() {
     assert_eq!(informer.store().get(&key("a")).map(|a| a.version.clone()).as_deref(), Some("10"));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn versions_that_cannot_be_compared_are_taken_as_they_come() {
     let odd = |version: &str| {
         let mut odd = Item::clone(&item("a", 1, 0));
@@ -219,7 +219,7 @@ async fn versions_that_cannot_be_compared_are_taken_as_they_come() {
     recorder.has(&["+ax9 initial", "~ax9>ax1 Watch", "~ax1>a Watch", "~a>a Watch"]).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_watched_deletion_carries_the_final_state() {
     let (informer, feed) = running();
     let recorder = Recorder::default();
@@ -232,7 +232,7 @@ async fn a_watched_deletion_carries_the_final_state() {
     assert!(informer.store().is_empty());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_object_that_does_not_decode_keeps_its_last_good_state() {
     let (informer, feed) = running();
     let recorder = Recorder::default();
@@ -258,7 +258,7 @@ async fn an_object_that_does_not_decode_keeps_its_last_good_state() {
     assert_eq!(recorder.texts()[2..], ["~a1>a6 Watch"], "it was never told to be gone");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_invalid_object_under_another_uid_is_another_object() {
     let (informer, feed) = running();
     let recorder = Recorder::default();
@@ -271,7 +271,7 @@ async fn an_invalid_object_under_another_uid_is_another_object() {
     recorder.has(&["+a1 initial", "-a1 Unknown", "+a4"]).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_deletion_of_an_object_that_does_not_decode_is_told_with_the_last_good_state() {
     let (informer, feed) = running();
     let recorder = Recorder::default();

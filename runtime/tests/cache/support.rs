@@ -156,7 +156,8 @@ pub async fn reached(informer: &SharedInformer<Item>, version: u64) {
     informer.caught_up_to_version(&version.to_string(), LONG).await.expect("the cache catches up");
 }
 
-/// Lets every other task and handler run until it waits.
+/// Lets every other task and handler run until it waits. Only on a paused clock, which stands still
+/// while anything runs.
 pub async fn quiet() {
     tokio::time::sleep(Duration::from_millis(20)).await;
 }

@@ -9,7 +9,7 @@ use genclient_runtime::{
 
 use crate::support::*;
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_version_of_the_store_follows_lists_updates_deletes_invalid_objects_and_bookmarks() {
     let (informer, feed) = running();
     assert_eq!(informer.resource_version(), None);
@@ -60,7 +60,7 @@ async fn a_cache_that_does_not_catch_up_in_time_says_how_far_it_is() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn nobody_can_catch_up_to_any_version_or_a_malformed_one() {
     let (informer, _feed) = running();
     for odd in ["0", "", "x", "007"] {
@@ -71,7 +71,7 @@ async fn nobody_can_catch_up_to_any_version_or_a_malformed_one() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn waiting_for_a_version_ends_with_the_informer() {
     let (informer, _feed) = running();
     let waiting = tokio::spawn({
@@ -83,7 +83,7 @@ async fn waiting_for_a_version_ends_with_the_informer() {
     assert_eq!(waiting.await.expect("no panic"), Err(CatchUpError::Stopped { wanted: "5".to_owned() }));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn each_namespace_of_an_informer_catches_up_for_itself() {
     let scope = |namespace: &str| Scope::Namespace(namespace.into());
     let informer = idle(vec![scope("x"), scope("y")]);
