@@ -72,10 +72,11 @@ fn bench(bencher: Bencher<'_, '_>, body: Bytes, streaming: bool, keep_managed_fi
         .enable_all()
         .build()
         .expect("a runtime needs no resources");
-    let config: Arc<dyn Fn() -> ReflectorConfig<ConfigMap>> = Arc::new(move || ReflectorConfig {
-        streaming_lists: streaming,
-        keep_managed_fields,
-        ..ReflectorConfig::default()
+    let config: Arc<dyn Fn() -> ReflectorConfig<ConfigMap>> = Arc::new(move || {
+        let mut config = ReflectorConfig::default();
+        config.list.streaming_lists = streaming;
+        config.keep_managed_fields = keep_managed_fields;
+        config
     });
     bencher.counter(ItemsCount::new(OBJECTS)).bench_local(|| read(&runtime, &body, config.clone()));
 }

@@ -145,7 +145,7 @@ async fn setup_with(
     });
     let client = Client::new(service, "default");
 
-    let config = InformerConfig { resource: "networks".into(), scopes: vec![Scope::All], resync: None };
+    let config = InformerConfig::new("networks");
     let informer = SharedInformer::new(config);
     let (sender, receiver) = delta_queue(8);
     let running = informer.clone();

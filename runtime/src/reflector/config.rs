@@ -18,7 +18,9 @@ use crate::{
 ///
 /// It must leave name, namespace, uid and resource version as they are. If it fails or panics, the
 /// object counts as one that does not decode.
-pub struct Transform<K>(Arc<dyn Fn(&mut K) -> Result<(), String> + Send + Sync>);
+pub struct Transform<K>(Arc<Change<K>>);
+
+type Change<K> = dyn Fn(&mut K) -> Result<(), String> + Send + Sync;
 
 impl<K> Transform<K> {
     /// A transform that cannot fail.

@@ -100,6 +100,8 @@ impl CacheObject for CompactNetwork {
 }
 
 impl Watched for CompactNetwork {
+    type Scope = genclient_runtime::k8s_openapi::NamespaceResourceScope;
+
     fn api_resource() -> ApiResource {
         <Network as Watched>::api_resource()
     }

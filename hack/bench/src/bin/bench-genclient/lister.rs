@@ -85,11 +85,7 @@ fn look_at<'a>(found: impl IntoIterator<Item = &'a Arc<Network>>) -> usize {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let informer = SharedInformer::<Network>::new(InformerConfig {
-        resource: "networks".into(),
-        scopes: vec![Scope::All],
-        resync: None,
-    });
+    let informer = SharedInformer::<Network>::new(InformerConfig::new("networks"));
     let by_app = informer.add_index("app", |object: &Network| object.label("app").map(str::to_owned))?;
     let (sender, receiver) = delta_queue(QUEUED_DELTAS);
     let running = informer.clone();
