@@ -62,7 +62,7 @@ impl Cache {
             .enable_all()
             .build()
             .expect("a runtime needs no resources");
-        let config = InformerConfig { resource: "configmaps".into(), scopes: vec![Scope::All], resync: None };
+        let config = InformerConfig::new("configmaps");
         let informer = SharedInformer::new(config);
         let by_app = informer
             .add_index("app", |object: &ConfigMap| object.label("app").map(str::to_owned))
