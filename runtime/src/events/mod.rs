@@ -15,8 +15,8 @@
 //!   because it was deleted, a new event is created.
 //! - **An unanswered event is tried four times**, and so is one that the server answers with 429 or
 //!   5xx. An event that the server refuses is not tried again.
-//! - **A silent server is given up within minutes.** An event that has not been sent five minutes
-//!   after it was recorded is dropped, so the longest queue is empty soon after.
+//! - **A full queue at a silent server is empty within minutes.** An event that has not been sent
+//!   five minutes after it was recorded is dropped.
 //! - **Every dropped event is counted**, with the reason, in `genclient_events_dropped_total`.
 //! - **[`EventRecorder::flush`] waits for the events that were recorded before it.**
 //!

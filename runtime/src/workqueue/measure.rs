@@ -66,7 +66,7 @@ impl Measure {
     }
 }
 
-/// Whether a recorder is behind a gauge: only then does the gauge convert the number that it is given.
+/// Whether a recorder is behind a gauge: only then does the gauge convert its argument.
 fn is_recorded(gauge: &Gauge) -> bool {
     struct Zero<'a>(&'a Cell<bool>);
     impl IntoF64 for Zero<'_> {

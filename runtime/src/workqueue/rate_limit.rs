@@ -88,7 +88,7 @@ impl<T: Clone + Eq + Hash + Send + 'static> RateLimiter<T> for ExponentialBackof
 /// Limits the retries of all keys together: a bucket of tokens that is refilled at a steady rate.
 ///
 /// The default is 10 retries a second with bursts of 100. Each failure takes a token; if the bucket
-/// is empty, the key waits for a token that is still to come.
+/// is empty, the key waits for the next free token.
 #[derive(Debug)]
 pub struct TokenBucket {
     bucket: Bucket,
@@ -141,5 +141,5 @@ impl<T, A: RateLimiter<T>, B: RateLimiter<T>> RateLimiter<T> for MaxOf<A, B> {
     }
 }
 
-/// The limiter of a queue that is given no other: a backoff for each key and a bucket for all.
+/// The default limiter of a queue: a backoff for each key and a bucket for all.
 pub type DefaultRateLimiter<T> = MaxOf<ExponentialBackoff<T>, TokenBucket>;

@@ -89,7 +89,7 @@ async fn an_event_whose_creation_got_no_answer_is_not_created_twice() {
 #[tokio::test(start_paused = true)]
 async fn an_event_whose_name_is_taken_gets_another_name() {
     let (server, recorder, metrics) = Server::start([]);
-    // The clock stands still, so all of them want the same name.
+    // The clock stands still, so all of them would get the same name.
     for note in ["one", "two", "three"] {
         recorder.normal(&object("a"), "Synced", note);
     }
@@ -135,12 +135,12 @@ async fn flush_waits_for_the_events_that_were_recorded_before_it() {
     let (server, recorder, _) = Server::start([Answer::After(2 * SECOND); 4]);
     recorder.normal(&object("a"), "Synced", "one");
     recorder.normal(&object("b"), "Synced", "two");
-    let begun = Instant::now();
+    let start = Instant::now();
     let (left, ()) = tokio::join!(recorder.flush(MINUTE), async {
         sleep(SECOND).await;
         recorder.normal(&object("c"), "Synced", "three");
     });
-    assert_eq!((left, begun.elapsed()), (0, 4 * SECOND));
+    assert_eq!((left, start.elapsed()), (0, 4 * SECOND));
     assert_eq!(server.notes(), ["one", "two"]);
     assert_eq!(recorder.flush(SECOND).await, 1, "the third one is on its way");
 }

@@ -22,20 +22,20 @@ async fn flush_counts_the_event_that_is_being_sent_while_others_are_dropped() {
     let (server, recorder, metrics) = Server::start([Answer::After(9 * SECOND)]);
     recorder.normal(&object("first"), "Synced", "first");
     sleep(SECOND).await;
-    let begun = Instant::now();
+    let start = Instant::now();
     let (left, ()) = tokio::join!(recorder.flush(MINUTE), async {
         sleep(SECOND).await;
         for n in 0..3 * CAPACITY {
             recorder.normal(&object(&n.to_string()), "Synced", n);
         }
     });
-    assert_eq!((left, begun.elapsed()), (0, 8 * SECOND));
+    assert_eq!((left, start.elapsed()), (0, 8 * SECOND));
     assert_eq!(dropped(&metrics), [2 * CAPACITY as u64, 0, 0, 0]);
     assert_eq!(server.notes()[0], "first");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_server_is_given_up_within_minutes() {
+async fn a_full_queue_at_a_silent_server_is_empty_within_minutes() {
     for silence in [Answer::Hang, Answer::Cut, Answer::Status(503)] {
         let (server, recorder, metrics) = Server::start([]);
         server.always(silence);
@@ -81,7 +81,7 @@ async fn one_object_and_reason_cannot_flood_the_server() {
     assert_eq!(dropped(&metrics), [0, 75, 0, 0], "others have their own buckets");
     sleep(spam::BUCKET.interval * 2).await;
     record(3, "a", "Synced");
-    assert_eq!(dropped(&metrics), [0, 76, 0, 0], "two tokens came back");
+    assert_eq!(dropped(&metrics), [0, 76, 0, 0], "the bucket gained two tokens");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -107,4 +107,39 @@ async fn recording_never_blocks_and_never_fails_under_contention() {
     let left = recorder.flush(Duration::from_millis(1)).await;
     let [full, spam, expired, failed] = dropped(&metrics);
     assert_eq!((left + full, spam, expired, failed), (8000, 0, 0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_dropped_event_is_counted() {
+    let (server, recorder, metrics) = Server::start([Answer::Status(403)]);
+    recorder.normal(&object("a"), "Synced", "refused");
+    recorder.flush(SECOND).await;
+    server.always(Answer::Hang);
+    for n in 0..30 {
+        recorder.normal(&object("b"), "Synced", n);
+    }
+    for n in 0..CAPACITY {
+        recorder.normal(&object(&n.to_string()), "Synced", n);
+    }
+    sleep(10 * MINUTE).await;
+    let [full, spam, expired, failed] = dropped(&metrics);
+    assert_eq!((full, spam, sent(&metrics)), (25, 5, 0));
+    assert_eq!(full + spam + expired + failed, 1 + 30 + CAPACITY as u64);
+    assert!(expired > failed, "most of them expired");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_server_gets_events_that_are_at_most_five_minutes_old() {
+    let (server, recorder, metrics) = Server::start([]);
+    server.always(Answer::After(9 * SECOND));
+    for n in 0..CAPACITY {
+        recorder.normal(&object(&n.to_string()), "Synced", n);
+    }
+    sleep(5 * MINUTE).await;
+    recorder.normal(&object("new"), "Synced", "new");
+    let start = Instant::now();
+    assert_eq!(recorder.flush(MINUTE).await, 0);
+    assert!(start.elapsed() < 20 * SECOND, "a new event does not wait for the old ones");
+    assert_eq!(server.notes().last().unwrap(), "new");
+    assert_eq!(dropped(&metrics)[2], CAPACITY as u64 - 33, "33 events were sent in five minutes");
 }

@@ -55,7 +55,7 @@ struct State {
 }
 
 impl Server {
-    /// Creates a recorder of a server that answers the first requests as given and all others regularly.
+    /// Creates a server with these answers to its first requests, and a recorder that sends to it.
     pub fn start(answers: impl IntoIterator<Item = Answer>) -> (Server, EventRecorder, TestRecorder) {
         let (server, metrics) = (Self::default(), TestRecorder::default());
         server.state.lock().next.extend(answers);

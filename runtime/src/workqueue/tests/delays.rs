@@ -9,9 +9,9 @@ async fn a_delayed_key_is_added_at_the_moment_its_delay_ends() {
     let queue = queue();
     assert_eq!(queue.add_after(1, 50 * MS), Added::Delayed);
     assert_eq!(queue.len(), 0);
-    let begun = Instant::now();
+    let start = Instant::now();
     let item = queue.next().await.unwrap();
-    assert_eq!((*item.key(), begun.elapsed()), (1, 50 * MS));
+    assert_eq!((*item.key(), start.elapsed()), (1, 50 * MS));
     item.done();
 }
 
@@ -21,9 +21,9 @@ async fn of_two_delays_the_earlier_counts_in_either_order() {
         let queue = queue();
         assert_eq!(queue.add_after(1, delays[0] * MS), Added::Delayed);
         assert_eq!(queue.add_after(1, delays[1] * MS), Added::Merged);
-        let begun = Instant::now();
+        let start = Instant::now();
         queue.next().await.unwrap().done();
-        assert_eq!(begun.elapsed(), 20 * MS);
+        assert_eq!(start.elapsed(), 20 * MS);
         advance(Duration::from_secs(1)).await;
         assert!(take(&queue).is_none(), "the later delay is gone");
     }
@@ -67,7 +67,7 @@ async fn a_delay_can_be_cancelled() {
     assert!(!queue.cancel_delay(&1));
     advance(Duration::from_secs(1)).await;
     assert!(take(&queue).is_none());
-    assert_eq!(queue.add_after(1, MS), Added::Delayed, "the key can be delayed anew");
+    assert_eq!(queue.add_after(1, MS), Added::Delayed, "the key can be delayed again");
 }
 
 #[tokio::test(start_paused = true)]
@@ -110,4 +110,28 @@ async fn an_endless_delay_does_not_overflow() {
     assert_eq!(queue.add_after(1, Duration::MAX), Added::Delayed);
     advance(Duration::from_secs(1 << 20)).await;
     assert!(take(&queue).is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delay_that_is_set_while_the_key_is_queued_is_kept() {
+    let queue = queue();
+    queue.add(1);
+    assert_eq!(queue.add_after(1, 10 * MS), Added::Delayed);
+    assert_eq!(drain(&queue), [1]);
+    assert!(take(&queue).is_none());
+    advance(10 * MS).await;
+    assert_eq!(drain(&queue), [1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_requeue_does_not_postpone_an_earlier_delay() {
+    let queue = queue();
+    queue.add(1);
+    let item = take(&queue).unwrap();
+    queue.add_after(1, 10 * MS);
+    item.requeue_after(Duration::from_secs(3600));
+    let start = Instant::now();
+    queue.next().await.unwrap().done();
+    assert_eq!(start.elapsed(), 10 * MS);
+    assert!(queue.shutdown_now().is_clean());
 }

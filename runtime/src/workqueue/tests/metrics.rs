@@ -24,7 +24,7 @@ async fn everything_a_queue_does_is_measured() {
     assert_eq!((depth(), adds()), (2.0, 2), "an add that is merged is no add");
     advance(100 * MS).await;
     let first = take(&queue).unwrap();
-    assert_eq!((depth(), adds()), (2.0, 3), "the delay is over");
+    assert_eq!((depth(), adds()), (2.0, 3), "the delay has ended");
     assert_eq!(recorder.samples(&of(names::WORKQUEUE_QUEUE_DURATION)), [0.1]);
     queue.add(1);
     assert_eq!((depth(), adds()), (3.0, 4), "2, 3 and the rerun of 1 wait");
@@ -55,7 +55,7 @@ async fn everything_a_queue_does_is_measured() {
     assert_eq!(depth(), 2.0);
     queue.shutdown_now();
     running.done();
-    assert_eq!(depth(), 0.0, "what is handed back does not wait");
+    assert_eq!(depth(), 0.0, "a shutdown empties the queue");
 }
 
 #[test]
@@ -74,9 +74,9 @@ async fn an_unmeasured_queue_still_ends_delays_and_registers_nothing() {
     let queue = recorder.observe(|| WorkQueue::<u32>::builder("quiet").without_metrics().build());
     let hour = Duration::from_secs(3600);
     queue.add_after(1, hour);
-    let begun = Instant::now();
+    let start = Instant::now();
     queue.next().await.unwrap().done();
-    assert_eq!(begun.elapsed(), hour);
+    assert_eq!(start.elapsed(), hour);
     assert!(recorder.is_empty());
 }
 

@@ -342,9 +342,9 @@ async fn fifty_workers_lose_no_key_and_never_share_one() {
         writer.await.unwrap();
     }
     let settled = || cells.iter().all(|cell| cell.newest.load(SeqCst) == cell.seen.load(SeqCst));
-    let begun = std::time::Instant::now();
+    let start = std::time::Instant::now();
     while !settled() {
-        assert!(begun.elapsed() < std::time::Duration::from_secs(30), "some key was lost");
+        assert!(start.elapsed() < std::time::Duration::from_secs(30), "some key was lost");
         tokio::task::yield_now().await;
     }
     let report = queue.shutdown(Duration::from_secs(10)).await;

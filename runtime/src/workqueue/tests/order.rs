@@ -221,13 +221,13 @@ async fn a_rate_limited_key_keeps_its_priority_and_waits_the_longer_delay_of_bot
     let options = AddOptions::new().priority(Priority::HIGH).rate_limited();
     assert_eq!(queue.add_with(1, options), Added::Delayed);
     assert_eq!(queue.num_requeues(&1), 1);
-    let begun = Instant::now();
+    let start = Instant::now();
     let item = queue.next().await.unwrap();
-    assert_eq!((item.priority(), begun.elapsed()), (Priority::HIGH, 5 * MS));
+    assert_eq!((item.priority(), start.elapsed()), (Priority::HIGH, 5 * MS));
     item.done();
     queue.add_with(1, options.after(100 * MS));
     queue.next().await.unwrap().done();
-    assert_eq!(begun.elapsed(), 105 * MS);
+    assert_eq!(start.elapsed(), 105 * MS);
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use super::*;
 async fn run_acts_on_each_result() {
     let queue = WorkQueue::<String>::new("run");
     let (seen, mut log) = mpsc::channel(100);
-    let begun = Instant::now();
+    let start = Instant::now();
     let running = tokio::spawn({
         let queue = queue.clone();
         async move {
@@ -21,7 +21,7 @@ async fn run_acts_on_each_result() {
             let reconcile = move |key: String| {
                 let (seen, tries) = (seen.clone(), tries.clone());
                 async move {
-                    seen.send((key.clone(), begun.elapsed())).await.unwrap();
+                    seen.send((key.clone(), start.elapsed())).await.unwrap();
                     match key.as_str() {
                         "again" => Ok(Action::requeue(Duration::from_secs(10))),
                         "fails" if tries.fetch_add(1, SeqCst) < 2 => Err("no luck"),

@@ -1,6 +1,9 @@
 //! The queue in several runtimes.
 
+use std::{collections::BTreeSet, sync::Arc};
+
 use futures::FutureExt;
+use parking_lot::Mutex;
 use tokio::time::timeout;
 
 use super::*;
@@ -24,8 +27,10 @@ async fn the_last_handle_ends_the_tasks_of_the_queue() {
     assert!(queue.next().now_or_never().is_none());
     let alarm = queue.inner.locked.lock().alarms.take().pop().unwrap();
     tokio::task::yield_now().await;
+    let start = Instant::now();
     drop(queue);
     alarm.await.unwrap();
+    assert_eq!(start.elapsed(), Duration::ZERO);
 }
 
 #[test]
@@ -103,4 +108,49 @@ fn adds_and_a_forced_shutdown_need_no_runtime() {
     assert!(queue.cancel_delay(&3));
     let report = queue.shutdown_now();
     assert_eq!(report, Shutdown { unfinished: vec![], queued: vec![1], delayed: vec![2] });
+}
+
+#[test]
+fn no_key_is_lost_while_runtimes_start_and_end() {
+    const KEYS: u32 = 2000;
+    let limiter = ExponentialBackoff::new(Duration::from_micros(50), MS);
+    let queue = WorkQueue::<u32>::builder("runtimes").rate_limiter(limiter).build();
+    let done = Arc::new(Mutex::new(BTreeSet::new()));
+    let work = |queue: WorkQueue<u32>, done: Arc<Mutex<BTreeSet<u32>>>| async move {
+        while let Some(item) = queue.next().await {
+            // A runtime that ends here drops the item, which is then retried.
+            tokio::task::yield_now().await;
+            done.lock().insert(*item.key());
+            item.done();
+        }
+    };
+    let runtime =
+        || tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
+    let lasting = runtime();
+    let worker = lasting.spawn(work(queue.clone(), done.clone()));
+    let mut key = 0;
+    while key < KEYS {
+        let ending = runtime();
+        for _ in 0..3 {
+            ending.spawn(work(queue.clone(), done.clone()));
+        }
+        for _ in 0..KEYS / 20 {
+            if key % 2 == 0 {
+                queue.add(key)
+            } else {
+                queue.add_after(key, (key % 7) * MS / 4)
+            };
+            key += 1;
+        }
+        ending.shutdown_background();
+    }
+    let all_done = async {
+        while done.lock().len() < KEYS as usize {
+            tokio::time::sleep(MS).await;
+        }
+        queue.shutdown(Duration::from_secs(10)).await
+    };
+    let report = lasting.block_on(async { timeout(Duration::from_secs(30), all_done).await });
+    assert!(report.expect("every key is worked on").unfinished.is_empty());
+    lasting.block_on(worker).unwrap();
 }

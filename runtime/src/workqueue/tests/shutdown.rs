@@ -22,12 +22,12 @@ async fn a_shutdown_returns_every_key_and_lets_running_keys_finish() {
         assert!(worker.next().await.is_none());
         running.done();
     });
-    let begun = Instant::now();
+    let start = Instant::now();
     let report = queue.shutdown(Duration::from_secs(1)).await;
     assert_eq!(report, Shutdown { unfinished: vec![], queued: vec![3, 2], delayed: vec![5, 4] });
-    assert_eq!(begun.elapsed(), 50 * MS, "it waited for the running key and no longer");
+    assert_eq!(start.elapsed(), 50 * MS, "it waited for the running key and no longer");
     work.await.unwrap();
-    assert!(queue.shutdown(Duration::from_secs(1)).await.is_clean(), "keys are given back once");
+    assert!(queue.shutdown(Duration::from_secs(1)).await.is_clean(), "each key is returned once");
 }
 
 #[tokio::test(start_paused = true)]
@@ -36,10 +36,10 @@ async fn a_shutdown_returns_the_keys_that_missed_the_deadline() {
     queue.add(1);
     let running = take(&queue).unwrap();
     queue.add(1);
-    let begun = Instant::now();
+    let start = Instant::now();
     let report = queue.shutdown(70 * MS).await;
     assert_eq!(report, Shutdown { unfinished: vec![1], queued: vec![], delayed: vec![] });
-    assert_eq!(begun.elapsed(), 70 * MS);
+    assert_eq!(start.elapsed(), 70 * MS);
     running.done();
     assert!(take(&queue).is_none());
 }
@@ -73,10 +73,10 @@ async fn a_forced_shutdown_ends_a_drain() {
     });
     tokio::task::yield_now().await;
     assert!(!drain.is_finished());
-    let begun = Instant::now();
+    let start = Instant::now();
     assert_eq!(queue.shutdown_now().unfinished, [1]);
     assert_eq!(drain.await.unwrap().unfinished, [1]);
-    assert_eq!(begun.elapsed(), Duration::ZERO);
+    assert_eq!(start.elapsed(), Duration::ZERO);
 }
 
 #[tokio::test]
