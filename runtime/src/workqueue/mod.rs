@@ -58,8 +58,8 @@
 mod add;
 mod alarm;
 mod builder;
+mod guard;
 mod item;
-mod limiter;
 mod measure;
 mod queue;
 mod rate_limit;

@@ -33,7 +33,7 @@ pub struct WorkQueue<T: Key> {
 pub(super) struct Inner<T: Key> {
     pub name: Box<str>,
     hasher: DefaultHashBuilder,
-    /// Called outside the lock and with panics caught; see `limiter.rs`.
+    /// Called outside the lock and through the guard only.
     pub limiter: Box<dyn RateLimiter<T>>,
     measured: bool,
     /// Empty where nothing is measured, which saves reading the clock. It is filled and read under

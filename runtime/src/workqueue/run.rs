@@ -75,13 +75,14 @@ impl<T: Key + Display> WorkQueue<T> {
     {
         while let Some(item) = self.next().await {
             let key = item.key().clone();
-            let outcome = AssertUnwindSafe(async { reconcile(key).await }).catch_unwind().await;
-            match outcome {
+            // The display of an error is the user's code, too.
+            let reconcile = async { reconcile(key).await.map_err(|error| format!("{error:#}")) };
+            match AssertUnwindSafe(reconcile).catch_unwind().await {
                 Ok(Ok(Action(None))) => item.done(),
                 Ok(Ok(Action(Some(after)))) => item.requeue_after(after),
                 Ok(Err(error)) => {
                     let failures = self.num_requeues(item.key()).saturating_add(1);
-                    tracing::error!(queue = self.name(), key = %item.key(), failures, "{error:#}");
+                    tracing::error!(queue = self.name(), key = %item.key(), failures, "{error}");
                     item.retry();
                 }
                 Err(panic) => {

@@ -89,3 +89,29 @@ async fn run_has_at_least_one_worker() {
     assert!(timeout(MS, run).await.is_err());
     assert!(queue.is_empty());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_stops_no_worker_wherever_it_happens() {
+    struct Unspeakable;
+    impl std::fmt::Display for Unspeakable {
+        fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            panic!("in the display of the error")
+        }
+    }
+    let queue = queue();
+    (0..4).for_each(|key| _ = queue.add(key));
+    let runs = Arc::new(AtomicUsize::new(0));
+    let counted = runs.clone();
+    let run = queue.run(1, move |key| {
+        let first = counted.fetch_add(1, SeqCst) < 4;
+        assert!(key != 0 || !first, "before the future");
+        async move {
+            tokio::task::yield_now().await;
+            assert!(key != 1 || !first, "in the future");
+            if key == 2 && first { Err(Unspeakable) } else { Ok(Action::await_change()) }
+        }
+    });
+    assert!(timeout(Duration::from_secs(1), run).await.is_err(), "the worker goes on");
+    assert_eq!(runs.load(SeqCst), 7, "three keys were retried");
+    assert!(queue.shutdown(MS).await.is_clean());
+}

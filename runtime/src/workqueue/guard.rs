@@ -1,7 +1,7 @@
-//! The calls to a queue's rate limiter.
+//! The guard around the rate limiter of a queue.
 //!
-//! A limiter can be a user's own, and it is called when an item is dropped, possibly during a
-//! panic. Its panics are caught, logged and counted here: they must neither keep a key from being
+//! A limiter can be the user's own code, and it is called when an item is dropped, possibly during
+//! a panic. Its panics are caught, logged and counted here: they must neither keep a key from being
 //! finished nor abort the process.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
