@@ -44,7 +44,7 @@ impl Backoff {
         Self { config, attempt: 0, last: None }
     }
 
-    /// Returns the number of failures in a row.
+    /// How many attempts have failed in a row.
     pub(crate) fn attempt(&self) -> u32 {
         self.attempt
     }
@@ -103,6 +103,26 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn an_endless_cap_does_not_overflow() {
+        let config = BackoffConfig { max: Duration::MAX, ..BackoffConfig::default() };
+        let mut backoff = Backoff::new(config);
+        let longest = (0..200).map(|_| backoff.next()).max().unwrap();
+        assert!(longest > Duration::from_secs(1 << 60));
+        assert!(backoff.next() <= Duration::MAX);
+    }
+
+    #[test]
+    fn growth_is_exact_and_saturates() {
+        let ms = Duration::from_millis;
+        let growth = |factor, steps| exponential(ms(10), factor, steps, Duration::from_secs(1));
+        assert_eq!([growth(1, 9), growth(2, 3), growth(5, 2)], [ms(10), ms(80), ms(250)]);
+        assert_eq!([growth(2, 7), growth(2, u32::MAX), growth(u32::MAX, 90)], [Duration::from_secs(1); 3]);
+        assert_eq!(growth(0, 3), Duration::ZERO);
+        assert_eq!(exponential(Duration::MAX, 2, 2, Duration::MAX), Duration::MAX);
+        assert_eq!(exponential(Duration::ZERO, 2, 200, Duration::MAX), Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn many_failures_do_not_overflow() {
         let mut backoff = Backoff::new(BackoffConfig::default());
         for _ in 0..200 {
@@ -122,25 +142,5 @@ mod tests {
         tokio::time::sleep(Duration::from_secs(160)).await;
         assert!(backoff.next() <= Duration::from_millis(1600));
         assert_eq!(backoff.attempt(), 1);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn an_endless_cap_does_not_overflow() {
-        let config = BackoffConfig { max: Duration::MAX, ..BackoffConfig::default() };
-        let mut backoff = Backoff::new(config);
-        let longest = (0..200).map(|_| backoff.next()).max().unwrap();
-        assert!(longest > Duration::from_secs(1 << 60));
-        assert!(backoff.next() <= Duration::MAX);
-    }
-
-    #[test]
-    fn growth_is_exact_and_saturates() {
-        let ms = Duration::from_millis;
-        let growth = |factor, steps| exponential(ms(10), factor, steps, Duration::from_secs(1));
-        assert_eq!([growth(1, 9), growth(2, 3), growth(5, 2)], [ms(10), ms(80), ms(250)]);
-        assert_eq!([growth(2, 7), growth(2, u32::MAX), growth(u32::MAX, 90)], [Duration::from_secs(1); 3]);
-        assert_eq!(growth(0, 3), Duration::ZERO);
-        assert_eq!(exponential(Duration::MAX, 2, 2, Duration::MAX), Duration::MAX);
-        assert_eq!(exponential(Duration::ZERO, 2, 200, Duration::MAX), Duration::ZERO);
     }
 }
