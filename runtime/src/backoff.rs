@@ -108,7 +108,6 @@ mod tests {
         let mut backoff = Backoff::new(config);
         let longest = (0..200).map(|_| backoff.next()).max().unwrap();
         assert!(longest > Duration::from_secs(1 << 60));
-        assert!(backoff.next() <= Duration::MAX);
     }
 
     #[test]
