@@ -1,4 +1,9 @@
-//! The work queue: a key's way through it, alone and among others.
+//! The work queue: adding, taking and finishing keys.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
 
 use divan::{Bencher, black_box};
 use genclient_runtime::WorkQueue;
@@ -46,5 +51,31 @@ fn add_of_a_waiting_key(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| {
         turn = (turn + 1) % keys.len();
         queue.add(keys[turn].clone())
+    });
+}
+
+/// Adds a key for a worker that sleeps, and waits until the worker has finished it.
+#[divan::bench]
+fn wake_a_sleeping_worker(bencher: Bencher<'_, '_>) {
+    let (runtime, queue) = (runtime(), WorkQueue::new("bench"));
+    let finished = Arc::new(AtomicU64::new(0));
+    runtime.spawn({
+        let (queue, finished) = (queue.clone(), Arc::clone(&finished));
+        async move {
+            while let Some(item) = queue.next().await {
+                item.done();
+                finished.fetch_add(1, Relaxed);
+            }
+        }
+    });
+    let mut added = 0_u64;
+    bencher.bench_local(|| {
+        runtime.block_on(async {
+            queue.add(added);
+            added += 1;
+            while finished.load(Relaxed) < added {
+                tokio::task::yield_now().await;
+            }
+        });
     });
 }

@@ -5,15 +5,18 @@ use std::time::Duration;
 use rand::RngExt as _;
 use tokio::time::Instant;
 
-/// The pauses between failed attempts: each is drawn at random from a range that doubles, between
-/// `min` and `max`, and the first range returns after a quiet time.
+use crate::bucket::later;
+
+/// Configures the pauses between failed attempts of a reflector or a watch.
+///
+/// Each pause is a random duration from the upper half of a range that doubles from `min` to `max`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BackoffConfig {
-    /// No pause is shorter.
+    /// The shortest pause.
     pub min: Duration,
-    /// No pause is longer, except where the server asks for it.
+    /// The longest pause, unless the server asks for a longer one.
     pub max: Duration,
-    /// After this time without a failure the pauses start from `min` again.
+    /// The time without a failure after which the pauses start at `min` again.
     pub reset_after: Duration,
 }
 
@@ -27,11 +30,12 @@ impl Default for BackoffConfig {
     }
 }
 
-/// Doubling, jittered, capped pauses that start over after a quiet time.
+/// Doubling, jittered, capped pauses that start over after a time without failures.
 #[derive(Debug)]
 pub(crate) struct Backoff {
     config: BackoffConfig,
     attempt: u32,
+    /// The end of the last pause.
     last: Option<Instant>,
 }
 
@@ -56,23 +60,35 @@ impl Backoff {
         self.attempt
     }
 
-    /// The pause after one more failure.
+    /// Counts a failure, and returns the pause after it.
     ///
-    /// It is drawn from the upper half of a range that doubles, so that many clients that lost their
-    /// server at one moment do not all return at one moment, not even when they have reached the cap.
+    /// The pause comes from the upper half of the range, so that clients that lost their server at
+    /// the same moment do not all return at the same moment, even when they have reached the cap.
     pub(crate) fn next(&mut self) -> Duration {
         let now = Instant::now();
         if self.last.is_some_and(|last| now.duration_since(last) >= self.config.reset_after) {
             self.attempt = 0;
         }
         self.attempt = self.attempt.saturating_add(1);
-        let doubled = 2_u32.checked_pow(self.attempt).and_then(|factor| self.config.min.checked_mul(factor));
-        let upper = doubled.map_or(self.config.max, |upper| upper.min(self.config.max));
-        let pause = upper.mul_f64(rand::rng().random_range(0.5..=1.0)).max(self.config.min.min(upper));
-        // The quiet time begins when the pause is over.
-        self.last = Some(now + pause);
+        let upper = exponential(self.config.min, 2, self.attempt, self.config.max);
+        let pause = jittered(upper / 2, 1.0).max(self.config.min.min(upper));
+        self.last = Some(later(now, pause));
         pause
     }
+}
+
+/// Returns `base × factor ^ steps`, at most `max`.
+pub(crate) fn exponential(base: Duration, factor: u32, steps: u32, max: Duration) -> Duration {
+    let nanos = base.as_nanos().saturating_mul(u128::from(factor).saturating_pow(steps));
+    u64::try_from(nanos).map_or(max, |nanos| Duration::from_nanos(nanos).min(max))
+}
+
+/// Adds a random part of up to `share` of the pause to it. `share` must be between 0 and 1.
+pub(crate) fn jittered(pause: Duration, share: f64) -> Duration {
+    let part = share * rand::rng().random_range(0.0..=1.0);
+    // Half of it twice cannot overflow.
+    let half = (pause / 2).mul_f64(part);
+    pause.saturating_add(half).saturating_add(half)
 }
 
 #[cfg(test)]
@@ -98,6 +114,25 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn an_endless_cap_does_not_overflow() {
+        let config = BackoffConfig { max: Duration::MAX, ..BackoffConfig::default() };
+        let mut backoff = Backoff::new(config);
+        let longest = (0..200).map(|_| backoff.next()).max().unwrap();
+        assert!(longest > Duration::from_secs(1 << 60));
+    }
+
+    #[test]
+    fn growth_is_exact_and_saturates() {
+        let ms = Duration::from_millis;
+        let growth = |factor, steps| exponential(ms(10), factor, steps, Duration::from_secs(1));
+        assert_eq!([growth(1, 9), growth(2, 3), growth(5, 2)], [ms(10), ms(80), ms(250)]);
+        assert_eq!([growth(2, 7), growth(2, u32::MAX), growth(u32::MAX, 90)], [Duration::from_secs(1); 3]);
+        assert_eq!(growth(0, 3), Duration::ZERO);
+        assert_eq!(exponential(Duration::MAX, 2, 2, Duration::MAX), Duration::MAX);
+        assert_eq!(exponential(Duration::ZERO, 2, 200, Duration::MAX), Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn many_failures_do_not_overflow() {
         let mut backoff = Backoff::new(BackoffConfig::default());
         for _ in 0..200 {
@@ -106,7 +141,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_quiet_time_brings_the_first_pause_back() {
+    async fn the_pauses_start_over_after_a_time_without_failures() {
         let mut backoff = Backoff::new(BackoffConfig::default());
         for _ in 0..6 {
             let pause = backoff.next();

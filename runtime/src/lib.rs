@@ -13,7 +13,6 @@ extern crate self as genclient_runtime;
 #[allow(missing_docs, reason = "only the code of the derives refers to it")]
 pub mod __private;
 pub mod backoff;
-#[allow(dead_code, reason = "its users follow")]
 mod bucket;
 pub mod client;
 pub mod crd;

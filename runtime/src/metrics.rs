@@ -1,8 +1,8 @@
 //! The names of everything that is measured, in one place.
 //!
 //! All of it goes through the [`metrics`] crate's facade. A program installs the recorder of its
-//! choice *before* it builds queues and informers, because each takes its handles when it is built;
-//! without a recorder nothing is measured. [`describe`] gives the recorder the texts of this table.
+//! choice *before* it runs informers and workers and builds event recorders, because these look up
+//! their metrics then; without a recorder nothing is measured. [`describe`] gives the recorder the texts of this table.
 //!
 //! | name | kind | labels | meaning |
 //! | --- | --- | --- | --- |
@@ -12,10 +12,10 @@
 //! | `genclient_workqueue_work_duration_seconds` | histogram | `queue` | how long the work on a key took |
 //! | `genclient_workqueue_unfinished_work_seconds` | gauge | `queue` | how long all keys in work have been worked on, together |
 //! | `genclient_workqueue_longest_running_processor_seconds` | gauge | `queue` | how long the key that is longest in work has been worked on |
-//! | `genclient_workqueue_retries_total` | counter | `queue` | keys that were put off by the rate limiter |
-//! | `genclient_workqueue_panics_total` | counter | `queue` | panics that were caught while a key was worked on |
+//! | `genclient_workqueue_retries_total` | counter | `queue` | failures of keys for which the rate limiter set a delay |
+//! | `genclient_workqueue_panics_total` | counter | `queue` | panics of reconciliations and of the rate limiter that were caught |
 //! | `genclient_events_sent_total` | counter | `controller` | events that the API server took |
-//! | `genclient_events_dropped_total` | counter | `controller`, `reason` | events that were not sent: `queue_full`, `spam` or `failed` |
+//! | `genclient_events_dropped_total` | counter | `controller`, `reason` | events that were dropped: `queue_full`, `spam`, `expired` or `failed` |
 //! | `genclient_reflector_lists_total` | counter | `resource`, `mode` | whole states told, `streamed` or `paged` |
 //! | `genclient_reflector_list_duration_seconds` | histogram | `resource` | how long reading a whole state took |
 //! | `genclient_reflector_listed_objects` | gauge | `resource` | objects in the last whole state |
@@ -55,13 +55,13 @@ pub const WORKQUEUE_WORK_DURATION: &str = "genclient_workqueue_work_duration_sec
 pub const WORKQUEUE_UNFINISHED: &str = "genclient_workqueue_unfinished_work_seconds";
 /// How long the key that is longest in work has been worked on.
 pub const WORKQUEUE_LONGEST_RUNNING: &str = "genclient_workqueue_longest_running_processor_seconds";
-/// Keys that were put off by the rate limiter.
+/// Failures of keys for which the rate limiter set a delay.
 pub const WORKQUEUE_RETRIES: &str = "genclient_workqueue_retries_total";
-/// Panics that were caught while a key was worked on.
+/// Panics of reconciliations and of the rate limiter that were caught.
 pub const WORKQUEUE_PANICS: &str = "genclient_workqueue_panics_total";
 /// Events that the API server took.
 pub const EVENTS_SENT: &str = "genclient_events_sent_total";
-/// Events that were not sent.
+/// Events that were dropped.
 pub const EVENTS_DROPPED: &str = "genclient_events_dropped_total";
 /// Whole states told.
 pub const REFLECTOR_LISTS: &str = "genclient_reflector_lists_total";
@@ -128,10 +128,20 @@ const ALL: &[(&str, Kind, Unit, &str)] = &[
     (WORKQUEUE_WORK_DURATION, Kind::Histogram, Unit::Seconds, "How long the work on a key took"),
     (WORKQUEUE_UNFINISHED, Kind::Gauge, Unit::Seconds, "How long all keys in work have been worked on"),
     (WORKQUEUE_LONGEST_RUNNING, Kind::Gauge, Unit::Seconds, "How long the longest key has been worked on"),
-    (WORKQUEUE_RETRIES, Kind::Counter, Unit::Count, "Keys that were put off by the rate limiter"),
-    (WORKQUEUE_PANICS, Kind::Counter, Unit::Count, "Panics that were caught while a key was worked on"),
+    (
+        WORKQUEUE_RETRIES,
+        Kind::Counter,
+        Unit::Count,
+        "Failures of keys for which the rate limiter set a delay",
+    ),
+    (
+        WORKQUEUE_PANICS,
+        Kind::Counter,
+        Unit::Count,
+        "Panics of reconciliations and of the rate limiter that were caught",
+    ),
     (EVENTS_SENT, Kind::Counter, Unit::Count, "Events that the API server took"),
-    (EVENTS_DROPPED, Kind::Counter, Unit::Count, "Events that were not sent"),
+    (EVENTS_DROPPED, Kind::Counter, Unit::Count, "Events that were dropped"),
     (REFLECTOR_LISTS, Kind::Counter, Unit::Count, "Whole states told, streamed or paged"),
     (REFLECTOR_LIST_DURATION, Kind::Histogram, Unit::Seconds, "How long reading a whole state took"),
     (REFLECTOR_LISTED_OBJECTS, Kind::Gauge, Unit::Count, "Objects in the last whole state"),

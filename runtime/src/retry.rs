@@ -1,41 +1,99 @@
-//! Trying again: a few quick attempts of one operation.
+//! Retries of one operation, a few in quick succession.
 //!
-//! This is for the moment between reading an object and writing it back. What fails for longer
-//! belongs back into the work queue, which waits without holding a worker.
+//! They are for the moment between reading an object and writing it back. Work that fails for
+//! longer belongs into the [work queue](crate::workqueue), which waits without holding a worker.
 
 use std::{future::Future, time::Duration};
 
-use rand::RngExt as _;
+use crate::{
+    backoff::{exponential, jittered},
+    error::Error,
+};
 
-use crate::error::Error;
-
-/// How often and after which pauses an operation is tried again.
+/// How often an operation is tried, and how long the pauses between the attempts are.
+///
+/// ```
+/// # use genclient_runtime::retry::RetryPolicy;
+/// # use std::time::Duration;
+/// let policy = RetryPolicy::default().attempts(3).pause(Duration::from_millis(100)).factor(2);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RetryPolicy {
-    /// How many attempts there are in all, the first included.
-    pub attempts: u32,
-    /// The pause after the first attempt.
-    pub pause: Duration,
-    /// By how much each pause is longer than the one before it.
-    pub factor: f64,
-    /// The random part that is added to each pause, as a share of it.
-    pub jitter: f64,
+    attempts: u32,
+    pause: Duration,
+    factor: u32,
+    jitter: f64,
+    max_pause: Duration,
 }
 
 impl RetryPolicy {
-    /// client-go's `DefaultRetry`: five attempts, about 10 ms apart, for conflicts with another writer.
-    pub const CONFLICT: Self =
-        Self { attempts: 5, pause: Duration::from_millis(10), factor: 1.0, jitter: 0.1 };
+    /// client-go's `DefaultRetry`, for conflicts with another writer: five attempts, about 10 ms apart.
+    pub const CONFLICT: Self = Self {
+        attempts: 5,
+        pause: Duration::from_millis(10),
+        factor: 1,
+        jitter: 0.1,
+        max_pause: Duration::from_secs(30),
+    };
 
-    /// client-go's `DefaultBackoff`: four attempts, 10 ms, 50 ms and 250 ms apart, for conflicts with
-    /// a writer that is itself busy with the object.
-    pub const BUSY: Self = Self { attempts: 4, pause: Duration::from_millis(10), factor: 5.0, jitter: 0.1 };
+    /// client-go's `DefaultBackoff`, for conflicts with a writer that is busy with the object: four
+    /// attempts, about 10 ms, 50 ms and 250 ms apart.
+    pub const BUSY: Self = Self { attempts: 4, factor: 5, ..Self::CONFLICT };
+
+    /// Sets the number of attempts, the first included. There is always a first one.
+    #[must_use]
+    pub const fn attempts(mut self, attempts: u32) -> Self {
+        self.attempts = attempts;
+        self
+    }
+
+    /// Sets the pause after the first attempt.
+    #[must_use]
+    pub const fn pause(mut self, pause: Duration) -> Self {
+        self.pause = pause;
+        self
+    }
+
+    /// Sets the factor by which each pause is longer than the one before it.
+    #[must_use]
+    pub const fn factor(mut self, factor: u32) -> Self {
+        self.factor = factor;
+        self
+    }
+
+    /// Sets the longest pause, which is 30 s by default. The jitter is added to it.
+    #[must_use]
+    pub const fn max_pause(mut self, max_pause: Duration) -> Self {
+        self.max_pause = max_pause;
+        self
+    }
+
+    /// Sets the random part that is added to each pause, as a share of the pause between 0 and 1.
+    #[must_use]
+    pub const fn jitter(mut self, share: f64) -> Self {
+        // This also makes a zero of what is not a number.
+        self.jitter = if share > 0.0 { share.min(1.0) } else { 0.0 };
+        self
+    }
+
+    /// Returns the pause after this many failed attempts.
+    fn pause_after(&self, failed: u32) -> Duration {
+        let pause = exponential(self.pause, self.factor, failed.saturating_sub(1), self.max_pause);
+        jittered(pause, self.jitter)
+    }
 }
 
-/// Runs `operation` until it succeeds, it fails with something else than a conflict, or
-/// [`RetryPolicy::CONFLICT`] is used up; then the last conflict is returned.
+impl Default for RetryPolicy {
+    /// Returns [`RetryPolicy::CONFLICT`].
+    fn default() -> Self {
+        Self::CONFLICT
+    }
+}
+
+/// Runs `operation` until it succeeds, fails with an error that is not a conflict, or has failed as
+/// often as [`RetryPolicy::CONFLICT`] allows. Returns the result of the last attempt.
 ///
-/// The operation must read the object anew each time: writing the same stale object again can only
+/// The operation must read the object in each attempt: writing the same stale object again can only
 /// conflict again.
 ///
 /// ```no_run
@@ -57,27 +115,24 @@ where
     retry_if(RetryPolicy::CONFLICT, Error::is_conflict, operation).await
 }
 
-/// Runs `operation` until it succeeds, it fails with an error that `again` does not want retried, or
-/// the policy's attempts are used up; then the last error is returned.
+/// Runs `operation` until it succeeds, fails with an error that is not `retriable`, or has failed as
+/// often as the policy allows. Returns the result of the last attempt.
 pub async fn retry_if<T, E, F>(
     policy: RetryPolicy,
-    again: impl Fn(&E) -> bool,
+    retriable: impl Fn(&E) -> bool,
     mut operation: impl FnMut() -> F,
 ) -> Result<T, E>
 where
     F: Future<Output = Result<T, E>>,
 {
-    let mut pause = policy.pause;
-    let mut attempt = 1;
+    let mut failed = 0;
     loop {
         match operation().await {
-            Err(error) if attempt < policy.attempts && again(&error) => {
-                let jitter = rand::rng().random_range(0.0..=policy.jitter.max(0.0));
-                tokio::time::sleep(pause.mul_f64(1.0 + jitter)).await;
-                pause = pause.mul_f64(policy.factor);
-                attempt += 1;
+            Err(error) if failed + 1 < policy.attempts && retriable(&error) => {
+                failed += 1;
+                tokio::time::sleep(policy.pause_after(failed)).await;
             }
-            outcome => return outcome,
+            result => return result,
         }
     }
 }
@@ -130,5 +185,33 @@ mod tests {
         .await;
         assert!(outcome.unwrap_err().is_forbidden());
         assert_eq!((attempts.get(), start.elapsed()), (1, Duration::ZERO));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_pauses_follow_the_policy() {
+        let start = Instant::now();
+        let times = std::cell::RefCell::new(Vec::new());
+        let policy = RetryPolicy::BUSY.attempts(5).max_pause(Duration::from_millis(300)).jitter(0.0);
+        let outcome: Result<(), _> = retry_if(
+            policy,
+            |_| true,
+            || async {
+                times.borrow_mut().push(start.elapsed().as_millis());
+                Err("no")
+            },
+        )
+        .await;
+        assert_eq!(outcome, Err("no"));
+        assert_eq!(*times.borrow(), [0, 10, 60, 310, 610]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_absurd_policy_neither_panics_nor_skips_the_first_attempt() {
+        let policy = RetryPolicy::default().attempts(0);
+        assert_eq!(retry_if(policy, |_: &()| true, || async { Ok("first") }).await, Ok("first"));
+        let policy = policy.pause(Duration::MAX).max_pause(Duration::MAX).factor(u32::MAX);
+        for share in [f64::NAN, f64::INFINITY, -1.0, 2.0] {
+            assert!(policy.jitter(share).pause_after(u32::MAX) >= Duration::MAX / 2);
+        }
     }
 }

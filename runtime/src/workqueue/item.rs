@@ -1,4 +1,4 @@
-//! A key in a worker's hands.
+//! A key that a worker holds.
 
 use std::fmt;
 
@@ -6,24 +6,22 @@ use tokio::time::Duration;
 
 use super::{Key, Priority, WorkQueue, state::Taken};
 
-/// A key that a worker holds; no other worker is given the same key meanwhile.
+/// A key that a worker holds; no other worker gets the same key meanwhile.
 ///
-/// The worker ends with a verdict: [`done`](Self::done), [`requeue_after`](Self::requeue_after) or
-/// [`retry`](Self::retry). An item that is dropped without one, be it by a panic, by a future that
-/// was cancelled or by an early return, counts as failed and is retried with backoff: work is never
-/// lost silently.
-#[must_use = "an item that is dropped without a verdict is retried"]
+/// The worker reports the outcome with [`done`](Self::done), [`requeue_after`](Self::requeue_after)
+/// or [`retry`](Self::retry). An item that is dropped without an outcome, by a panic, a cancelled
+/// future or an early return, is retried.
+#[must_use = "an item that is dropped without an outcome is retried"]
 pub struct Item<T: Key> {
     queue: WorkQueue<T>,
     slot: usize,
     key: T,
     priority: Priority,
-    verdict: Verdict,
+    outcome: Outcome,
 }
 
-/// What is to become of the key.
 #[derive(Clone, Copy)]
-enum Verdict {
+enum Outcome {
     Done,
     RequeueAfter(Duration),
     Retry,
@@ -32,48 +30,49 @@ enum Verdict {
 impl<T: Key> Item<T> {
     pub(super) fn new(queue: WorkQueue<T>, taken: Taken<T>) -> Self {
         let Taken { slot, key, priority, .. } = taken;
-        Self { queue, slot, key, priority, verdict: Verdict::Retry }
+        Self { queue, slot, key, priority, outcome: Outcome::Retry }
     }
 
-    /// The key to work on.
+    /// Returns the key.
     pub fn key(&self) -> &T {
         &self.key
     }
 
-    /// The priority with which the key was queued. A retry keeps it.
+    /// Returns the priority with which the key was queued. A retry keeps it.
     pub fn priority(&self) -> Priority {
         self.priority
     }
 
-    /// The work succeeded; the key's earlier failures are forgotten.
+    /// Reports success. The failures of the key are forgotten.
     pub fn done(mut self) {
-        self.verdict = Verdict::Done;
+        self.outcome = Outcome::Done;
     }
 
-    /// The work succeeded, and the key is to be looked at again when `delay` has passed.
+    /// Reports success, and queues the key again when `delay` has passed. The failures of the key
+    /// are forgotten.
     pub fn requeue_after(mut self, delay: Duration) {
-        self.verdict = Verdict::RequeueAfter(delay);
+        self.outcome = Outcome::RequeueAfter(delay);
     }
 
-    /// The work failed; the key is tried again when the rate limiter allows it.
+    /// Reports a failure. The key is queued again when the rate limiter allows it.
     pub fn retry(mut self) {
-        self.verdict = Verdict::Retry;
+        self.outcome = Outcome::Retry;
     }
 }
 
 impl<T: Key> Drop for Item<T> {
     fn drop(&mut self) {
         let inner = &*self.queue.inner;
-        let delay = match self.verdict {
-            Verdict::Done => {
-                inner.limiter.forget(&self.key);
+        let delay = match self.outcome {
+            Outcome::Done => {
+                inner.forget(&self.key);
                 None
             }
-            Verdict::RequeueAfter(delay) => {
-                inner.limiter.forget(&self.key);
+            Outcome::RequeueAfter(delay) => {
+                inner.forget(&self.key);
                 Some(delay)
             }
-            Verdict::Retry => Some(inner.put_off(&self.key)),
+            Outcome::Retry => Some(inner.failure_delay(&self.key)),
         };
         inner.finish(self.slot, delay.map(|delay| (self.priority, delay)));
     }

@@ -1,4 +1,4 @@
-//! One queue's metrics: handles that are looked up once, when the queue is built.
+//! The metrics of a queue.
 
 use std::cell::Cell;
 
@@ -7,7 +7,7 @@ use tokio::time::Duration;
 
 use crate::metrics as names;
 
-/// Where a queue counts. All handles are commutative, so they are used outside the queue's lock.
+/// The handles of a queue's metrics. All updates commute, so they are made outside the queue's lock.
 pub(super) struct Measure {
     pub depth: Gauge,
     pub adds: Counter,
@@ -20,29 +20,33 @@ pub(super) struct Measure {
 }
 
 impl Measure {
-    /// The queue's handles, or `None` where no recorder listens: then even the clock need not be read.
-    pub fn new(queue: &str) -> Option<Self> {
+    /// Registers the metrics of a queue that holds `depth` keys, or returns `None` if no recorder is
+    /// installed.
+    pub fn new(queue: &str, depth: usize) -> Option<Self> {
         let labels = [("queue", queue.to_owned())];
-        let depth = gauge!(names::WORKQUEUE_DEPTH, &labels);
-        is_heard(&depth).then(|| Self {
-            depth,
-            adds: counter!(names::WORKQUEUE_ADDS, &labels),
-            waited: histogram!(names::WORKQUEUE_QUEUE_DURATION, &labels),
-            worked: histogram!(names::WORKQUEUE_WORK_DURATION, &labels),
-            unfinished: gauge!(names::WORKQUEUE_UNFINISHED, &labels),
-            longest: gauge!(names::WORKQUEUE_LONGEST_RUNNING, &labels),
-            retries: counter!(names::WORKQUEUE_RETRIES, &labels),
-            panics: counter!(names::WORKQUEUE_PANICS, &labels),
+        let gauge = gauge!(names::WORKQUEUE_DEPTH, &labels);
+        is_recorded(&gauge).then(|| {
+            gauge.increment(depth as f64);
+            Self {
+                depth: gauge,
+                adds: counter!(names::WORKQUEUE_ADDS, &labels),
+                waited: histogram!(names::WORKQUEUE_QUEUE_DURATION, &labels),
+                worked: histogram!(names::WORKQUEUE_WORK_DURATION, &labels),
+                unfinished: gauge!(names::WORKQUEUE_UNFINISHED, &labels),
+                longest: gauge!(names::WORKQUEUE_LONGEST_RUNNING, &labels),
+                retries: counter!(names::WORKQUEUE_RETRIES, &labels),
+                panics: counter!(names::WORKQUEUE_PANICS, &labels),
+            }
         })
     }
 
-    /// Keys began to wait.
+    /// Counts keys that were added.
     pub fn added(&self, keys: usize) {
         self.adds.increment(keys as u64);
         self.depth.increment(keys as f64);
     }
 
-    /// A key was handed to a worker.
+    /// Counts a key that a worker took.
     pub fn taken(&self, waited: Option<Duration>) {
         self.depth.decrement(1.0);
         if let Some(waited) = waited {
@@ -50,27 +54,20 @@ impl Measure {
         }
     }
 
-    /// Keys were handed back without having run.
-    pub fn handed_back(&self, keys: usize) {
+    /// Counts keys that a shutdown removed.
+    pub fn drained(&self, keys: usize) {
         self.depth.decrement(keys as f64);
     }
 
-    /// The work on a key ended.
-    pub fn finished(&self, worked: Option<Duration>) {
-        if let Some(worked) = worked {
-            self.worked.record(worked);
-        }
-    }
-
-    /// How the work in progress stands.
+    /// Updates the gauges of running keys.
     pub fn in_progress(&self, sum: Duration, longest: Duration) {
         self.unfinished.set(sum.as_secs_f64());
         self.longest.set(longest.as_secs_f64());
     }
 }
 
-/// Whether somebody stands behind a handle. Only then does it ask for the number that it is given.
-fn is_heard(gauge: &Gauge) -> bool {
+/// Whether a recorder is behind a gauge: only then does the gauge convert its argument.
+fn is_recorded(gauge: &Gauge) -> bool {
     struct Zero<'a>(&'a Cell<bool>);
     impl IntoF64 for Zero<'_> {
         fn into_f64(self) -> f64 {
@@ -78,7 +75,7 @@ fn is_heard(gauge: &Gauge) -> bool {
             0.0
         }
     }
-    let asked = Cell::new(false);
-    gauge.increment(Zero(&asked));
-    asked.get()
+    let converted = Cell::new(false);
+    gauge.increment(Zero(&converted));
+    converted.get()
 }

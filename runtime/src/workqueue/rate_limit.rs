@@ -1,7 +1,7 @@
-//! How long a key that failed must wait.
+//! How long a failed key waits before its retry.
 //!
-//! A limiter is asked once for each failure and is told when a key may start afresh. It never
-//! sleeps: it only says how long to wait, and the queue's delays do the rest.
+//! A limiter is called once for each failure, and again when the failures of a key are forgotten.
+//! It never sleeps: it returns a duration, for which the queue delays the key.
 
 use std::{
     fmt,
@@ -14,43 +14,37 @@ use hashbrown::HashMap;
 use parking_lot::Mutex;
 use tokio::time::{Duration, Instant};
 
-/// Says how long a failed key waits before it is tried again.
+use crate::{backoff::exponential, bucket::Bucket};
+
+/// Decides how long a failed key waits before its retry.
+///
+/// The queue catches the panics of a limiter, and delays the key by a second instead.
 pub trait RateLimiter<T>: Send + Sync + 'static {
-    /// Counts one more failure of the key and says how long it waits.
+    /// Counts a failure of the key, and returns how long the key waits.
     fn when(&self, key: &T) -> Duration;
 
-    /// Forgets the key's failures; its next one is its first.
+    /// Forgets the failures of the key, so that its next failure counts as the first.
     fn forget(&self, key: &T);
 
-    /// How many failures of the key are counted.
+    /// Returns the number of failures that are counted for the key.
     fn num_requeues(&self, key: &T) -> u32;
 }
 
-/// Doubles a key's wait with each of its failures, up to a limit.
+/// Doubles the delay of a key with each of its failures, up to a limit.
 ///
-/// The default is 5 ms at first and 1000 s at most.
+/// The default starts at 5 ms and ends at 1000 s.
 pub struct ExponentialBackoff<T> {
     base: Duration,
     max: Duration,
     failures: Mutex<HashMap<T, u32>>,
-    /// How many keys have failed. Most never do, and to forget one of those takes no lock.
+    /// The size of `failures`. While it is zero, forgetting a key takes no lock.
     failed: AtomicUsize,
 }
 
 impl<T> ExponentialBackoff<T> {
-    /// Waits `base` after a key's first failure and never longer than `max`.
+    /// Waits `base` after the first failure of a key, and never longer than `max`.
     pub fn new(base: Duration, max: Duration) -> Self {
         Self { base, max, failures: Mutex::new(HashMap::new()), failed: AtomicUsize::new(0) }
-    }
-
-    /// The wait after `earlier` failures and one more.
-    fn wait(&self, earlier: u32) -> Duration {
-        let factor = 1_u128.checked_shl(earlier).unwrap_or(u128::MAX);
-        let nanos = self.base.as_nanos().saturating_mul(factor);
-        match u64::try_from(nanos) {
-            Ok(nanos) => Duration::from_nanos(nanos).min(self.max),
-            Err(_) => self.max,
-        }
     }
 }
 
@@ -75,7 +69,7 @@ impl<T: Clone + Eq + Hash + Send + 'static> RateLimiter<T> for ExponentialBackof
         let earlier = failures.get(key).copied().unwrap_or(0);
         failures.insert(key.clone(), earlier.saturating_add(1));
         self.failed.store(failures.len(), Ordering::Release);
-        self.wait(earlier)
+        exponential(self.base, 2, earlier, self.max)
     }
 
     fn forget(&self, key: &T) {
@@ -91,31 +85,21 @@ impl<T: Clone + Eq + Hash + Send + 'static> RateLimiter<T> for ExponentialBackof
     }
 }
 
-/// Limits all keys together: a bucket that holds some tokens and is refilled at a steady rate.
+/// Limits the retries of all keys together: a bucket of tokens that is refilled at a steady rate.
 ///
-/// The default is 10 a second with bursts of 100. A failure always takes a token; where there is
-/// none, it takes one that is still to come, and waits for it.
+/// The default is 10 retries a second with bursts of 100. Each failure takes a token; if the bucket
+/// is empty, the key waits for the next free token.
 #[derive(Debug)]
 pub struct TokenBucket {
-    interval: Duration,
-    burst: NonZeroU32,
-    /// When the bucket will be full; in the past when it is full now.
+    bucket: Bucket,
+    /// The moment at which the bucket will be full; `None` if no token was ever taken.
     full_at: Mutex<Option<Instant>>,
 }
 
 impl TokenBucket {
-    /// A bucket of `burst` tokens, full at first, that gains one token every `interval`.
+    /// Creates a full bucket of `burst` tokens that gains one token every `interval`.
     pub fn new(interval: Duration, burst: NonZeroU32) -> Self {
-        Self { interval, burst, full_at: Mutex::new(None) }
-    }
-
-    fn reserve(&self) -> Duration {
-        let now = Instant::now();
-        let mut full_at = self.full_at.lock();
-        let start = full_at.map_or(now, |full_at| full_at.max(now));
-        *full_at = Some(super::later(start, self.interval));
-        let spare = self.interval.saturating_mul(self.burst.get() - 1);
-        start.saturating_duration_since(now).saturating_sub(spare)
+        Self { bucket: Bucket { interval, burst }, full_at: Mutex::new(None) }
     }
 }
 
@@ -127,7 +111,8 @@ impl Default for TokenBucket {
 
 impl<T> RateLimiter<T> for TokenBucket {
     fn when(&self, _: &T) -> Duration {
-        self.reserve()
+        let now = Instant::now();
+        self.bucket.take(self.full_at.lock().get_or_insert(now), now)
     }
 
     fn forget(&self, _: &T) {}
@@ -137,7 +122,7 @@ impl<T> RateLimiter<T> for TokenBucket {
     }
 }
 
-/// Asks two limiters and takes the longer wait.
+/// Calls two limiters and uses the longer delay.
 #[derive(Debug, Default)]
 pub struct MaxOf<A, B>(pub A, pub B);
 
@@ -156,5 +141,5 @@ impl<T, A: RateLimiter<T>, B: RateLimiter<T>> RateLimiter<T> for MaxOf<A, B> {
     }
 }
 
-/// What a queue uses unless told otherwise: backoff for each key and a bucket for all.
+/// The default limiter of a queue: a backoff for each key and a bucket for all.
 pub type DefaultRateLimiter<T> = MaxOf<ExponentialBackoff<T>, TokenBucket>;

@@ -1,40 +1,42 @@
-//! The order in which ready keys are handed out.
+//! The order of the queued keys.
 
 use std::collections::VecDeque;
 
-/// How many times in a row the key that has waited longest may be overtaken.
+/// How often in a row the key that has waited longest may be overtaken.
 const OVERTAKES: u8 = 7;
 
-/// How urgent a key is: the higher is handed out first.
+/// The urgency of a key: a key with a higher priority runs first.
 ///
-/// Priorities order the queue without starving anybody; [the queue's contracts](super) say how.
+/// Keys with low priorities do not starve; [the guarantees of the queue](super) say how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Priority(pub i8);
 
 impl Priority {
     /// For work that can wait, such as the keys of the first list.
     pub const LOW: Self = Self(-64);
-    /// What `add` gives.
+    /// The default.
     pub const NORMAL: Self = Self(0);
-    /// For work that somebody waits for.
+    /// For work that a user waits for.
     pub const HIGH: Self = Self(64);
+
+    pub(super) const LOWEST: Self = Self(i8::MIN);
 }
 
-/// A place in the order. No two tickets of a queue have the same number.
+/// The position of a key in the order. No two tickets of a queue have the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ticket {
     pub number: u64,
     pub priority: Priority,
 }
 
-/// First in, first out within a priority; higher priorities first; nobody starves.
+/// Higher priorities first, first in first out within a priority, and no starvation.
 ///
-/// A key that moves to a higher priority leaves its old ticket behind, and the caller says whether
-/// a ticket still counts. Dead tickets go when they come to the front. There are at most eight for
-/// each live one in front of them, because the longest waiting key is served at every eighth take.
+/// A key that moves to a higher priority leaves its old ticket behind, and the caller tells whether
+/// a ticket is live. A dead ticket is removed when it reaches the front. At most eight takes happen
+/// for each live ticket in front of it, because every eighth take is of the longest waiting key.
 #[derive(Debug, Default)]
 pub(super) struct Ready {
-    /// Sorted by falling priority. A level stays when it is empty: there are at most 256.
+    /// Sorted by falling priority. Empty levels stay: there are at most 256.
     levels: Vec<Level>,
     live: usize,
     issued: u64,
@@ -45,23 +47,23 @@ pub(super) struct Ready {
 #[derive(Debug)]
 struct Level {
     priority: Priority,
-    /// Ticket numbers with their slots, rising.
+    /// Rising ticket numbers with their slots.
     waiting: VecDeque<(u64, usize)>,
 }
 
 impl Ready {
-    /// How many live tickets there are.
+    /// Returns the number of live tickets.
     pub fn len(&self) -> usize {
         self.live
     }
 
-    /// Puts a slot at the end of its priority.
+    /// Appends a slot to a priority.
     pub fn push(&mut self, slot: usize, priority: Priority) -> Ticket {
         self.live += 1;
         self.issue(slot, priority)
     }
 
-    /// Moves a slot that has a ticket to the end of another priority; the old ticket is dead.
+    /// Moves a slot that has a ticket to the end of another priority. The old ticket is dead.
     pub fn move_to(&mut self, slot: usize, priority: Priority) -> Ticket {
         self.issue(slot, priority)
     }
@@ -80,7 +82,7 @@ impl Ready {
         Ticket { number, priority }
     }
 
-    /// Takes the slot whose turn it is.
+    /// Takes the next slot.
     pub fn pop(&mut self, is_live: impl Fn(usize, u64) -> bool) -> Option<usize> {
         let mut highest = None;
         let mut oldest = None;

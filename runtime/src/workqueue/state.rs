@@ -1,7 +1,7 @@
-//! What the queue knows, without locks, clocks or tasks.
+//! The state of a queue, without locks, clocks or tasks.
 //!
-//! Every key that is queued, delayed or worked on has one slot, and the key is stored there alone:
-//! the order, the delays and the running set hold slot numbers.
+//! Each key that is queued, delayed or running has one slot, which owns the key. The order, the
+//! delays and the set of running keys hold slot numbers.
 
 use std::{collections::BTreeMap, mem};
 
@@ -9,106 +9,59 @@ use hashbrown::HashTable;
 use slab::Slab;
 use tokio::time::{Duration, Instant};
 
-use super::ready::{Priority, Ready, Ticket};
+use super::{
+    Added, Priority, Shutdown,
+    ready::{Ready, Ticket},
+    shutdown::Stage,
+};
 
-/// What became of a key that was added.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Added<T> {
-    /// It waits for a worker.
-    Queued,
-    /// It is being worked on, and will run once more after that.
-    Rerun,
-    /// It will be queued when its delay is over.
-    Delayed,
-    /// It waited already, so nothing new waits.
-    Merged,
-    /// The queue is shut down; here is the key again.
-    Refused(T),
-}
-
-impl<T> Added<T> {
-    /// Whether the queue was shut down and did not take the key.
-    pub fn is_refused(&self) -> bool {
-        matches!(self, Self::Refused(_))
-    }
-}
-
-/// The keys that a queue gave back when it was shut down.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shutdown<T> {
-    /// Keys that were still worked on when the deadline passed.
-    pub unfinished: Vec<T>,
-    /// Keys that waited for a worker, in the order in which they would have run.
-    pub queued: Vec<T>,
-    /// Keys that waited for a delay or for another try, the earliest first.
-    pub delayed: Vec<T>,
-}
-
-impl<T> Shutdown<T> {
-    /// Whether every key was worked on to its end and none waited.
-    pub fn is_clean(&self) -> bool {
-        self.unfinished.is_empty() && self.queued.is_empty() && self.delayed.is_empty()
-    }
-}
-
-/// How far the queue is on its way from open to ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Life {
-    /// Keys come and go.
-    Open,
-    /// No key comes in or is handed out; those that are worked on may finish.
-    Draining,
-    /// Nobody waits for anything any more.
-    Ended,
-}
-
-/// When a delay is over; the number keeps delays apart that end together.
+/// The end of a delay, with a number that orders delays with the same end.
 type Due = (Instant, u64);
 
 #[derive(Debug)]
 struct Slot<T> {
     key: T,
-    /// Kept so that neither growing the index nor leaving it hashes the key again.
+    /// Stored so that the index never hashes a key again.
     hash: u64,
     phase: Phase,
     delay: Option<(Due, Priority)>,
 }
 
-/// `since` is `None` where the queue is not measured.
+/// What a slot waits for. `since` is `None` if the queue is not measured.
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// Nothing but the slot's delay keeps it.
+    /// The end of its delay, or nothing: then the slot is about to be removed.
     Delayed,
     Queued {
         ticket: Ticket,
         since: Option<Instant>,
     },
     Running {
-        /// Where in `running` the slot stands.
+        /// The index of the slot in `running`.
         position: usize,
         since: Option<Instant>,
-        /// Set when the key was added meanwhile.
+        /// Set if the key was added while it was running.
         again: Option<(Priority, Option<Instant>)>,
     },
 }
 
-/// A key that was handed out.
+/// A key that a worker takes.
 pub(super) struct Taken<T> {
     pub slot: usize,
     pub key: T,
     pub priority: Priority,
-    /// How long it waited, where the queue is measured.
+    /// How long the key was queued, if that is measured.
     pub waited: Option<Duration>,
 }
 
-/// What the end of a piece of work led to.
+/// The result of finishing a key.
 pub(super) struct Finished {
-    /// How long it took, where the queue is measured.
+    /// How long the work took, if that is measured.
     pub worked: Option<Duration>,
-    /// The key waits for a worker again.
+    /// The key is queued again.
     pub requeued: bool,
-    /// A delay was set and is now the first to end.
-    pub new_alarm: bool,
+    /// The key is delayed, and its delay is the first to end.
+    pub first_delay: bool,
 }
 
 #[derive(Debug)]
@@ -119,9 +72,9 @@ pub(super) struct State<T> {
     ready: Ready,
     delays: BTreeMap<Due, usize>,
     delays_set: u64,
-    /// The slots of the keys that are worked on, in no order.
+    /// The slots of the running keys, in no order.
     running: Vec<usize>,
-    life: Life,
+    stage: Stage,
 }
 
 impl<T: Clone + Eq> State<T> {
@@ -133,30 +86,30 @@ impl<T: Clone + Eq> State<T> {
             delays: BTreeMap::new(),
             delays_set: 0,
             running: Vec::new(),
-            life: Life::Open,
+            stage: Stage::Open,
         }
     }
 
-    pub fn life(&self) -> Life {
-        self.life
+    pub fn stage(&self) -> Stage {
+        self.stage
     }
 
-    /// Moves the queue's life on; it never goes back.
-    pub fn close(&mut self, to: Life) {
-        self.life = self.life.max(to);
+    /// Enters a stage, unless the queue is in a later one.
+    pub fn close(&mut self, stage: Stage) {
+        self.stage = self.stage.max(stage);
     }
 
-    /// How many keys wait for a worker.
+    /// Returns the number of queued keys.
     pub fn len(&self) -> usize {
         self.ready.len()
     }
 
-    /// How many keys are worked on.
+    /// Returns the number of running keys.
     pub fn running(&self) -> usize {
         self.running.len()
     }
 
-    /// How many keys are known at all.
+    /// Returns the number of slots.
     #[cfg(test)]
     pub fn slots(&self) -> usize {
         assert_eq!(self.slots.len(), self.index.len());
@@ -167,30 +120,30 @@ impl<T: Clone + Eq> State<T> {
         !self.delays.is_empty()
     }
 
-    /// When the first delay is over.
-    pub fn alarm(&self) -> Option<Instant> {
+    /// Returns the end of the delay that ends first.
+    pub fn first_delay(&self) -> Option<Instant> {
         self.delays.first_key_value().map(|(&(at, _), _)| at)
     }
 
-    /// Makes a key ready now; a delay that it has is superseded.
+    /// Queues a key, and removes its delay.
     pub fn add(&mut self, hash: u64, key: T, priority: Priority, now: Option<Instant>) -> Added<T> {
-        if self.life != Life::Open {
+        if self.stage != Stage::Open {
             return Added::Refused(key);
         }
         let slot = self.find(hash, &key).unwrap_or_else(|| self.insert(hash, key));
         self.enqueue(slot, priority, now)
     }
 
-    /// Makes a key ready when `at` has come, and says whether this delay is the first to end.
+    /// Queues a key at a later time. Also returns whether its delay is the first to end.
     pub fn delay(&mut self, hash: u64, key: T, priority: Priority, at: Instant) -> (Added<T>, bool) {
-        if self.life != Life::Open {
+        if self.stage != Stage::Open {
             return (Added::Refused(key), false);
         }
         let slot = self.find(hash, &key).unwrap_or_else(|| self.insert(hash, key));
         self.delay_slot(slot, priority, at)
     }
 
-    /// Takes a key's delay away. `false` if it had none.
+    /// Removes the delay of a key. Returns `false` if it has none.
     pub fn cancel_delay(&mut self, hash: u64, key: &T) -> bool {
         let Some(slot) = self.find(hash, key) else { return false };
         let had = self.clear_delay(slot).is_some();
@@ -198,17 +151,16 @@ impl<T: Clone + Eq> State<T> {
         had
     }
 
-    /// Makes every key ready whose delay is over, in the order of the delays' ends, and says how
-    /// many are new among those that wait and how many of them wait for a worker.
+    /// Queues the keys whose delays have ended, in the order of these ends.
     pub fn promote(&mut self, now: Instant) -> Promoted {
         let mut promoted = Promoted::default();
-        if self.life != Life::Open {
+        if self.stage != Stage::Open {
             return promoted;
         }
         while let Some(first) = self.delays.first_entry().filter(|first| first.key().0 <= now) {
             let &slot = first.get();
-            let priority = self.slots[slot].delay.map_or(Priority::NORMAL, |(_, priority)| priority);
-            match self.enqueue(slot, priority, Some(now)) {
+            // The delay's own priority is higher or the same.
+            match self.enqueue(slot, Priority::LOWEST, Some(now)) {
                 Added::Queued => (promoted.added, promoted.ready) = (promoted.added + 1, promoted.ready + 1),
                 Added::Rerun => promoted.added += 1,
                 Added::Merged | Added::Delayed | Added::Refused(_) => {}
@@ -217,9 +169,9 @@ impl<T: Clone + Eq> State<T> {
         promoted
     }
 
-    /// Hands out the key whose turn it is.
+    /// Takes the next key.
     pub fn take(&mut self, now: Option<Instant>) -> Option<Taken<T>> {
-        if self.life != Life::Open {
+        if self.stage != Stage::Open {
             return None;
         }
         let slot = self.pop()?;
@@ -235,9 +187,10 @@ impl<T: Clone + Eq> State<T> {
         Some(Taken { slot, key, priority, waited: elapsed(since, now) })
     }
 
-    /// Ends the work on a slot, which is to run again at `retry` if that is given.
+    /// Ends the work on a slot, which runs again at `retry` if that is set.
     ///
-    /// A key that was added meanwhile runs at once, and that run decides anew: `retry` gives way.
+    /// A key that was added while it was running is queued at once instead, because that run will
+    /// have an outcome of its own. It keeps the higher priority of both.
     pub fn finish(
         &mut self,
         slot: usize,
@@ -246,7 +199,7 @@ impl<T: Clone + Eq> State<T> {
     ) -> Finished {
         let held = &mut self.slots[slot];
         let Phase::Running { position, since, again } = mem::replace(&mut held.phase, Phase::Delayed) else {
-            return Finished { worked: None, requeued: false, new_alarm: false };
+            return Finished { worked: None, requeued: false, first_delay: false };
         };
         let worked = elapsed(since, now);
         self.running.swap_remove(position);
@@ -255,19 +208,20 @@ impl<T: Clone + Eq> State<T> {
         {
             *old = position;
         }
-        let mut new_alarm = false;
+        let mut first_delay = false;
         if let Some((priority, since)) = again {
+            let priority = retry.map_or(priority, |(retried, _)| priority.max(retried));
             let ticket = self.ready.push(slot, priority);
             self.slots[slot].phase = Phase::Queued { ticket, since };
         } else if let Some((priority, at)) = retry {
-            (_, new_alarm) = self.delay_slot(slot, priority, at);
+            (_, first_delay) = self.delay_slot(slot, priority, at);
         } else {
             self.remove_if_unused(slot);
         }
-        Finished { worked, requeued: again.is_some(), new_alarm }
+        Finished { worked, requeued: again.is_some(), first_delay }
     }
 
-    /// How long all running keys together, and the longest of them, have been worked on.
+    /// Returns the sum and the maximum of the times since the running keys were taken.
     pub fn work_in_progress(&self, now: Instant) -> (Duration, Duration) {
         let ages = self.running.iter().filter_map(|&slot| match self.slots[slot].phase {
             Phase::Running { since, .. } => elapsed(since, Some(now)),
@@ -276,9 +230,9 @@ impl<T: Clone + Eq> State<T> {
         ages.fold((Duration::ZERO, Duration::ZERO), |(sum, longest), age| (sum + age, longest.max(age)))
     }
 
-    /// Empties the queue and gives back what was in it; the slots of running keys stay.
-    pub fn hand_back(&mut self) -> Shutdown<T> {
-        let mut report = Shutdown { unfinished: Vec::new(), queued: Vec::new(), delayed: Vec::new() };
+    /// Removes and returns all keys, except that the slots of running keys stay.
+    pub fn drain(&mut self) -> Shutdown<T> {
+        let mut report = Shutdown::empty();
         while let Some(slot) = self.pop() {
             self.clear_delay(slot);
             report.queued.push(self.remove(slot));
@@ -300,7 +254,7 @@ impl<T: Clone + Eq> State<T> {
         report
     }
 
-    /// How many keys wait for a worker or for their own current run to end.
+    /// Returns the number of queued keys and of running keys that will run once more.
     pub fn depth(&self) -> usize {
         let reruns = self
             .running
@@ -344,7 +298,7 @@ impl<T: Clone + Eq> State<T> {
     }
 
     fn enqueue(&mut self, slot: usize, priority: Priority, now: Option<Instant>) -> Added<T> {
-        self.clear_delay(slot);
+        let priority = self.clear_delay(slot).map_or(priority, |delayed| priority.max(delayed));
         let held = &mut self.slots[slot];
         match &mut held.phase {
             Phase::Delayed => {
@@ -390,19 +344,20 @@ impl<T: Clone + Eq> State<T> {
         (added, first)
     }
 
-    fn clear_delay(&mut self, slot: usize) -> Option<Due> {
-        let (due, _) = self.slots[slot].delay.take()?;
+    /// Removes the delay of a slot, and returns the priority that the key was to have at its end.
+    fn clear_delay(&mut self, slot: usize) -> Option<Priority> {
+        let (due, priority) = self.slots[slot].delay.take()?;
         self.delays.remove(&due);
-        Some(due)
+        Some(priority)
     }
 }
 
-/// How many keys a passing of time made ready.
+/// How many keys were added because their delays ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Promoted {
-    /// Keys that wait now and did not wait before.
+    /// Keys that are queued now or will run once more.
     pub added: usize,
-    /// Those of them that wait for a worker, not for their own current run.
+    /// Those of them that are queued.
     pub ready: usize,
 }
 

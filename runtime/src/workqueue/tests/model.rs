@@ -1,4 +1,4 @@
-//! The queue against a model that is too simple to be wrong, and under real concurrency.
+//! The queue against a simple model, and under real concurrency.
 
 use std::{
     collections::BTreeMap,
@@ -8,19 +8,18 @@ use std::{
     },
 };
 
-use futures::FutureExt;
 use proptest::{collection::vec, prelude::*, sample::select};
 use tokio::time::advance;
 
 use super::*;
 
-/// Few keys, so that they meet.
+/// Few keys, so that the steps are often about the same key.
 const KEYS: u8 = 6;
 
 #[derive(Clone, Debug)]
 enum Step {
     Add(u8, Priority),
-    AddAfter(u8, u64),
+    AddAfter(u8, Priority, u64),
     Cancel(u8),
     Next,
     /// Ends the work on the nth held item.
@@ -34,11 +33,11 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     let key = || 0..KEYS;
-    let priority = select(vec![Priority::LOW, Priority::NORMAL, Priority::HIGH]);
+    let priority = || select(vec![Priority::LOW, Priority::NORMAL, Priority::HIGH]);
     let held = || 0..4_usize;
     prop_oneof![
-        8 => (key(), priority).prop_map(|(key, priority)| Step::Add(key, priority)),
-        4 => (key(), 0..40_u64).prop_map(|(key, ms)| Step::AddAfter(key, ms)),
+        8 => (key(), priority()).prop_map(|(key, priority)| Step::Add(key, priority)),
+        4 => (key(), priority(), 0..40_u64).prop_map(|(key, priority, ms)| Step::AddAfter(key, priority, ms)),
         2 => key().prop_map(Step::Cancel),
         12 => Just(Step::Next),
         5 => held().prop_map(Step::Done),
@@ -50,7 +49,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What the queue must do, in lists that are searched from end to end.
+/// The behaviour of the queue, in lists that are searched from end to end.
 #[derive(Default)]
 struct Model {
     /// Key, priority and the number of its entry, in the order of the numbers.
@@ -73,6 +72,8 @@ impl Model {
     }
 
     fn enqueue(&mut self, key: u8, priority: Priority) -> Added<u8> {
+        let delayed = self.delays.iter().find(|delay| delay.2 == key).map(|delay| delay.3);
+        let priority = delayed.map_or(priority, |delayed| priority.max(delayed));
         self.delays.retain(|delay| delay.2 != key);
         if let Some((.., again)) = self.running.iter_mut().find(|held| held.0 == key) {
             let added = if again.is_none() { Added::Rerun } else { Added::Merged };
@@ -142,7 +143,8 @@ impl Model {
     fn finish(&mut self, held: usize, after: Option<u64>) {
         let (key, priority, again) = self.running.remove(held);
         match (again, after) {
-            (Some(again), _) => self.enqueue_rerun(key, again),
+            (Some(again), Some(_)) => self.enqueue_rerun(key, again.max(priority)),
+            (Some(again), None) => self.enqueue_rerun(key, again),
             (None, Some(after)) => _ = self.delay(key, priority, after),
             (None, None) => {}
         }
@@ -170,15 +172,16 @@ async fn follows_the_model(steps: Vec<Step>) -> Result<(), TestCaseError> {
         match step {
             Step::Add(key, priority) => {
                 let expected = if model.closed { Added::Refused(key) } else { model.enqueue(key, priority) };
-                prop_assert_eq!(queue.add_with_priority(key, priority), expected);
+                prop_assert_eq!(queue.add_with(key, priority), expected);
             }
-            Step::AddAfter(key, ms) => {
+            Step::AddAfter(key, priority, ms) => {
                 let expected = match ms {
                     _ if model.closed => Added::Refused(key),
-                    0 => model.enqueue(key, Priority::NORMAL),
-                    ms => model.delay(key, Priority::NORMAL, ms),
+                    0 => model.enqueue(key, priority),
+                    ms => model.delay(key, priority, ms),
                 };
-                prop_assert_eq!(queue.add_after(key, Duration::from_millis(ms)), expected);
+                let options = AddOptions::new().priority(priority).after(Duration::from_millis(ms));
+                prop_assert_eq!(queue.add_with(key, options), expected);
             }
             Step::Cancel(key) => {
                 let before = model.delays.len();
@@ -210,12 +213,12 @@ async fn follows_the_model(steps: Vec<Step>) -> Result<(), TestCaseError> {
                 model.finish(n, Some(delay));
             }
             Step::Advance(ms) => {
-                // One by one, because the alarm task makes keys ready when their time comes.
+                // One by one, because the alarm adds keys at the moments their delays end.
                 for _ in 0..ms {
                     model.now += 1;
                     advance(Duration::from_millis(1)).await;
                     tokio::task::yield_now().await;
-                    if !model.closed && queue.inner.locked.lock().alarm.is_some() {
+                    if !model.closed && queue.inner.locked.lock().alarms.are_set() {
                         model.promote();
                     }
                 }
@@ -223,8 +226,7 @@ async fn follows_the_model(steps: Vec<Step>) -> Result<(), TestCaseError> {
             Step::Shutdown => {
                 model.closed = true;
                 let report = queue.shutdown_now();
-                let mut expected =
-                    Shutdown { unfinished: Vec::new(), queued: Vec::new(), delayed: Vec::new() };
+                let mut expected = Shutdown::empty();
                 let running = std::mem::take(&mut model.running);
                 model.delays.sort();
                 let delays = std::mem::take(&mut model.delays);
@@ -251,7 +253,7 @@ async fn follows_the_model(steps: Vec<Step>) -> Result<(), TestCaseError> {
         let locked = queue.inner.locked.lock();
         prop_assert_eq!(locked.state.running(), model.running.len());
     }
-    // What is over leaves nothing behind.
+    // Finished keys leave nothing behind.
     held.into_iter().for_each(Item::done);
     queue.shutdown_now();
     prop_assert_eq!(queue.inner.locked.lock().state.slots(), 0);
@@ -259,7 +261,7 @@ async fn follows_the_model(steps: Vec<Step>) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    /// `PROPTEST_CASES` sets how many sequences are tried.
+    /// `PROPTEST_CASES` sets the number of sequences.
     #[test]
     fn every_sequence_of_calls_does_what_the_model_does(steps in vec(step(), 1..120)) {
         let runtime =
@@ -268,9 +270,9 @@ proptest! {
     }
 }
 
-/// Writers change numbers and add their keys; workers read them. If no key is lost, the workers end
-/// on the newest number of each, whatever the interleaving; if none is worked on twice at once, no
-/// two of them are ever inside the same key.
+/// Writers change numbers and add their keys; workers read them. If no key is lost, the workers have
+/// read the newest number of each key in the end. If the queue is exclusive, no two workers hold the
+/// same key at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn fifty_workers_lose_no_key_and_never_share_one() {
     const NUMBERS: usize = 200;
@@ -325,8 +327,8 @@ async fn fifty_workers_lose_no_key_and_never_share_one() {
                     let key = change * (writer * 2 + 7) % NUMBERS;
                     cells[key].newest.fetch_add(1, SeqCst);
                     match change % 50 {
-                        0 => queue.add_with_priority(key, Priority::HIGH),
-                        1 => queue.add_with_priority(key, Priority::LOW),
+                        0 => queue.add_with(key, Priority::HIGH),
+                        1 => queue.add_with(key, Priority::LOW),
                         _ => queue.add(key),
                     };
                     if change % 64 == 0 {
@@ -340,9 +342,9 @@ async fn fifty_workers_lose_no_key_and_never_share_one() {
         writer.await.unwrap();
     }
     let settled = || cells.iter().all(|cell| cell.newest.load(SeqCst) == cell.seen.load(SeqCst));
-    let begun = std::time::Instant::now();
+    let start = std::time::Instant::now();
     while !settled() {
-        assert!(begun.elapsed() < std::time::Duration::from_secs(30), "some key was lost");
+        assert!(start.elapsed() < std::time::Duration::from_secs(30), "some key was lost");
         tokio::task::yield_now().await;
     }
     let report = queue.shutdown(Duration::from_secs(10)).await;
