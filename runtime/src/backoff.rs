@@ -40,6 +40,11 @@ impl Backoff {
         Self { config, attempt: 0, last: None }
     }
 
+    /// Starts over with the first pause, after a success.
+    pub(crate) fn reset(&mut self) {
+        self.attempt = 0;
+    }
+
     /// How many attempts have failed in a row.
     pub(crate) fn attempt(&self) -> u32 {
         self.attempt

@@ -232,12 +232,15 @@ impl Error {
         matches!(self.0.cause, Cause::InvalidRequest(_))
     }
 
-    /// How long the server asks to wait before the next attempt.
+    /// How long the server asks to wait before the next attempt, but at most 5 minutes: a proxy's
+    /// maintenance page may ask for a day.
     pub fn retry_after(&self) -> Option<Duration> {
-        self.0.retry_after.or_else(|| {
+        const LONGEST: Duration = Duration::from_secs(300);
+        let asked = self.0.retry_after.or_else(|| {
             let seconds = self.status()?.details.as_ref()?.retry_after_seconds;
             (seconds > 0).then(|| Duration::from_secs(seconds.into()))
-        })
+        });
+        asked.map(|wait| wait.min(LONGEST))
     }
 
     /// The server's reason, or its HTTP status where the reason is not one of the known ones.

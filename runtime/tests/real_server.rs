@@ -10,7 +10,7 @@ use std::{
 use futures::StreamExt as _;
 use genclient_runtime::{
     Error, ListParams, Patch, PropagationPolicy, TypedClient, ValidationDirective,
-    client::{Deleted, WatchEvent},
+    client::{self, Deleted, WatchEvent},
     object::{CacheObject, Watched},
     reflector::{Problem, Reflector, ReflectorConfig, ReflectorState, Scope},
     retry::retry_on_conflict,
@@ -49,6 +49,17 @@ fn in_namespace<K>(name: &str) -> ReflectorConfig<K> {
     // Every namespace has a ConfigMap with the server's certificates.
     config.selectors.labels = Some("app=test".into());
     config
+}
+
+#[tokio::test]
+async fn a_connection_of_our_own_has_the_configurations_certificates() {
+    require_servers!();
+    let client = client::connect(TestEnv::shared().await.unwrap().config()).unwrap();
+    let maps = namespace(&client, "connect").await;
+    maps.create(&map("a", "1")).await.unwrap();
+    let mut events = maps.watch(&ListParams::default().labels("app=test"));
+    let Some(Ok(WatchEvent::Added(added))) = events.next().await else { panic!("the object exists") };
+    assert_eq!(added.metadata.name.as_deref(), Some("a"));
 }
 
 fn follow<K: Watched>(

@@ -3,7 +3,7 @@
 
 //! The typed clients of `names.example.com/v1`.
 
-use genclient_runtime::Client;
+use genclient_runtime::{Client, RestClient};
 
 mod arc;
 mod clientset;
@@ -32,15 +32,15 @@ pub use typed::{AllTypeds, TypedClient};
 pub use v1_::{AllV1, V1Client};
 
 /// The typed clients of `names.example.com/v1`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct NamesV1Client {
-    client: Client,
+    client: RestClient,
 }
 
 impl NamesV1Client {
-    /// The clients on a connection that is there already.
-    pub fn new(client: Client) -> Self {
-        Self { client }
+    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    pub fn new(client: impl Into<RestClient>) -> Self {
+        Self { client: client.into() }
     }
 
     /// The `Arc` objects of one namespace.
@@ -165,6 +165,6 @@ impl NamesV1Client {
 
     /// The connection, for whatever has no typed client.
     pub fn client(&self) -> &Client {
-        &self.client
+        self.client.client()
     }
 }
