@@ -21,6 +21,7 @@ mod path;
 mod read;
 mod request;
 mod rest;
+mod subresource;
 mod watch;
 mod write;
 
@@ -125,19 +126,19 @@ impl<K: ApiObject> TypedClient<K> {
     pub fn create(&self, object: &K) -> Write<K> {
         let meta = object.meta();
         let target = Target::New(meta.name.as_deref().or(meta.generate_name.as_deref()));
-        Write::new(self.post(target, object, accept::<K>()), self.write_options())
+        self.post(target, object, accept::<K>())
     }
 
     /// Replaces an object. Fails with a conflict if it was changed since it was read.
     pub fn update(&self, object: &K) -> Write<K> {
         let target = Target::Object { name: object.meta().name.as_deref(), subresource: None };
-        Write::new(self.put(target, object, accept::<K>()), self.write_options())
+        self.put(target, object, accept::<K>())
     }
 
     /// Replaces the status of an object, and nothing else.
     pub fn update_status(&self, object: &K) -> Write<K> {
         let target = Target::Object { name: object.meta().name.as_deref(), subresource: Some("status") };
-        Write::new(self.put(target, object, accept::<K>()), self.write_options())
+        self.put(target, object, accept::<K>())
     }
 
     /// Deletes an object.
@@ -192,105 +193,12 @@ impl<K: ApiObject> TypedClient<K> {
     ///
     /// The configuration must serialize with `apiVersion`, `kind` and `metadata.name`.
     pub fn apply<A: Serialize>(&self, config: &A, field_manager: &str) -> Apply<K> {
-        self.apply_own(None, config, field_manager)
+        self.apply_to(None, config, field_manager)
     }
 
     /// Applies the status of a configuration on the server, and nothing else.
     pub fn apply_status<A: Serialize>(&self, config: &A, field_manager: &str) -> Apply<K> {
-        self.apply_own(Some("status"), config, field_manager)
-    }
-
-    /// Reads a subresource of an object.
-    pub fn get_subresource<R: DeserializeOwned>(&self, name: &str, subresource: &str) -> Get<R> {
-        Get::new(self.fetch("get", Target::subresource(name, subresource), JSON))
-    }
-
-    /// Lists a subresource of an object.
-    pub fn list_subresource<R: DeserializeOwned>(
-        &self,
-        name: &str,
-        subresource: &str,
-        params: &ListParams,
-    ) -> List<R> {
-        List::new(self.fetch("list", Target::subresource(name, subresource), JSON), params)
-    }
-
-    /// Posts to a subresource of an object.
-    pub fn create_subresource<I: Serialize, R: DeserializeOwned>(
-        &self,
-        name: &str,
-        subresource: &str,
-        input: &I,
-    ) -> Write<R> {
-        Write::new(self.post(Target::subresource(name, subresource), input, JSON), self.write_options())
-    }
-
-    /// Replaces a subresource of an object.
-    pub fn update_subresource<I: Serialize, R: DeserializeOwned>(
-        &self,
-        name: &str,
-        subresource: &str,
-        input: &I,
-    ) -> Write<R> {
-        Write::new(self.put(Target::subresource(name, subresource), input, JSON), self.write_options())
-    }
-
-    /// Patches a subresource of an object.
-    pub fn patch_subresource<P: Serialize, R: DeserializeOwned>(
-        &self,
-        name: &str,
-        subresource: &str,
-        patch: &Patch<P>,
-    ) -> PatchRequest<R> {
-        self.patch_target(Target::subresource(name, subresource), patch, JSON)
-    }
-
-    /// Applies a configuration to a subresource of an object on the server.
-    ///
-    /// The configuration must serialize with an `apiVersion` and a `kind`, which may be those of
-    /// another kind.
-    pub fn apply_subresource<A: Serialize, R: DeserializeOwned>(
-        &self,
-        name: &str,
-        subresource: &str,
-        config: &A,
-        field_manager: &str,
-    ) -> Apply<R> {
-        self.apply_other(name, Some(subresource), config, field_manager)
-    }
-
-    /// Reads an object as another type, such as one that has only some of its fields.
-    pub fn get_as<R: DeserializeOwned>(&self, name: &str) -> Get<R> {
-        Get::new(self.fetch("get", Target::object(name), JSON))
-    }
-
-    /// Posts a value of another type to the collection.
-    pub fn create_as<I: Serialize, R: DeserializeOwned>(&self, input: &I) -> Write<R> {
-        Write::new(self.post(Target::New(None), input, JSON), self.write_options())
-    }
-
-    /// Replaces an object with a value of another type.
-    pub fn update_as<I: Serialize, R: DeserializeOwned>(&self, name: &str, input: &I) -> Write<R> {
-        Write::new(self.put(Target::object(name), input, JSON), self.write_options())
-    }
-
-    /// Patches an object and returns it as another type.
-    pub fn patch_as<P: Serialize, R: DeserializeOwned>(
-        &self,
-        name: &str,
-        patch: &Patch<P>,
-    ) -> PatchRequest<R> {
-        self.patch_target(Target::object(name), patch, JSON)
-    }
-
-    /// Applies a configuration of any kind to an object on the server and returns it as another type.
-    pub fn apply_as<A: Serialize, R: DeserializeOwned>(
-        &self,
-        name: &str,
-        config: &A,
-        field_manager: &str,
-    ) -> Apply<R> {
-        self.apply_other(name, None, config, field_manager)
+        self.apply_to(Some("status"), config, field_manager)
     }
 
     fn fetch<R: DeserializeOwned>(
@@ -307,8 +215,9 @@ impl<K: ApiObject> TypedClient<K> {
         target: Target<'_>,
         body: &impl Serialize,
         accept: &'static str,
-    ) -> Request<R> {
-        self.request("create", target, |path| Call::new(Method::POST, path).accept(accept).body(JSON, body))
+    ) -> Write<R> {
+        let call = |path| Call::new(Method::POST, path).accept(accept).body(JSON, body);
+        Write::new(self.request("create", target, call), self.write_options())
     }
 
     fn put<R: DeserializeOwned>(
@@ -316,8 +225,9 @@ impl<K: ApiObject> TypedClient<K> {
         target: Target<'_>,
         body: &impl Serialize,
         accept: &'static str,
-    ) -> Request<R> {
-        self.request("update", target, |path| Call::new(Method::PUT, path).accept(accept).body(JSON, body))
+    ) -> Write<R> {
+        let call = |path| Call::new(Method::PUT, path).accept(accept).body(JSON, body);
+        Write::new(self.request("update", target, call), self.write_options())
     }
 
     fn patch_target<R: DeserializeOwned>(
@@ -330,8 +240,7 @@ impl<K: ApiObject> TypedClient<K> {
         PatchRequest::new(request, patch, self.write_options())
     }
 
-    /// Applies a configuration of a `K`, which names the object itself.
-    fn apply_own(
+    fn apply_to(
         &self,
         subresource: Option<&'static str>,
         config: &impl Serialize,
@@ -343,19 +252,6 @@ impl<K: ApiObject> TypedClient<K> {
         let call =
             config.and_then(|(_, config)| Ok(config.into_call(self.path(target)?).accept(accept::<K>())));
         Apply::new(Request::new(self.rest.clone(), self.operation("apply", target), call), field_manager)
-    }
-
-    fn apply_other<R: DeserializeOwned>(
-        &self,
-        name: &str,
-        subresource: Option<&str>,
-        config: &impl Serialize,
-        field_manager: &str,
-    ) -> Apply<R> {
-        let target = Target::Object { name: Some(name), subresource };
-        let request = self
-            .request("apply", target, |path| Ok(Configuration::for_object(config, name)?.into_call(path)));
-        Apply::new(request, field_manager)
     }
 
     /// A request whose call is made from its path.

@@ -85,7 +85,7 @@ impl<K: ApiObject> WatchStream<K> {
             moved_on: false,
             unreadable: false,
             too_large: 0,
-            over: false,
+            ended: false,
         };
         Self(
             futures::stream::unfold(resuming, |mut resuming| async move {
@@ -117,18 +117,20 @@ struct Resuming<K> {
     /// Where to resume, once that is known.
     version: Option<String>,
     watch: Option<Watch>,
+    /// Events that were read and not taken yet.
     events: VecDeque<Result<WatchEvent<K>>>,
     backoff: Backoff,
     /// How long to wait before the next attempt.
     pause: Duration,
+    /// When the current watch was opened.
     opened: Instant,
     /// Whether the current watch has changed `version`.
     moved_on: bool,
     /// Whether something unreadable came since `version` last changed.
     unreadable: bool,
-    /// How often `version` was too large since it last changed.
+    /// How often in a row `version` was too large.
     too_large: u32,
-    over: bool,
+    ended: bool,
 }
 
 impl<K: ApiObject> Resuming<K> {
@@ -137,7 +139,7 @@ impl<K: ApiObject> Resuming<K> {
             if let Some(event) = self.events.pop_front() {
                 return Some(event);
             }
-            if self.over {
+            if self.ended {
                 return None;
             }
             let outcome = match &mut self.watch {
@@ -161,9 +163,9 @@ impl<K: ApiObject> Resuming<K> {
     async fn connect(&mut self) -> Result<()> {
         tokio::time::sleep(std::mem::take(&mut self.pause)).await;
         self.rest.admit().await;
-        (self.opened, self.moved_on) = (Instant::now(), false);
         let start = self.version.as_deref().map_or(Start::Anywhere, Start::After);
         self.watch = Some(self.collection.watch(start, watch_timeout()).await?);
+        (self.opened, self.moved_on) = (Instant::now(), false);
         Ok(())
     }
 
@@ -171,7 +173,7 @@ impl<K: ApiObject> Resuming<K> {
     fn fail(&mut self, error: Error) {
         let was_open = self.watch.take().is_some();
         if !self.can_resume(&error) {
-            self.over = true;
+            self.ended = true;
             self.events.push_back(Err(error));
             return;
         }
@@ -187,6 +189,7 @@ impl<K: ApiObject> Resuming<K> {
     fn pause_after_break(&mut self) -> Duration {
         if self.moved_on || self.opened.elapsed() > WORKING {
             self.backoff.reset();
+            self.too_large = 0;
             Duration::ZERO
         } else {
             self.backoff.next()
@@ -254,6 +257,7 @@ impl<K: ApiObject> Resuming<K> {
         }
         Ok(())
     }
+
     fn reach(&mut self, version: String) {
         if self.version.as_ref() != Some(&version) {
             (self.moved_on, self.unreadable, self.too_large) = (true, false, 0);
