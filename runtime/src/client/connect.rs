@@ -45,7 +45,8 @@ const USER_TIMEOUT: Duration = Duration::from_secs(30);
 ///
 /// # Panics
 ///
-/// Panics outside of a tokio runtime, as kube's function does.
+/// Panics outside of a tokio runtime, and if the program contains several crypto providers of rustls
+/// and has not installed one of them as its default.
 pub fn connect(config: Config) -> Result<Client> {
     if config.proxy_url.is_some() {
         return Ok(Client::try_from(config)?);

@@ -1,7 +1,14 @@
 //! The typed client: one implementation behind every generated client.
 //!
-//! - A verb returns a request, which is sent when it is awaited. Its options are methods, so an option
-//!   that a verb does not have does not compile.
+//! - A verb returns a request, which is sent when it is awaited.
+//! - The options of a request are its methods, so an option that a verb does not have does not compile:
+//!   ```compile_fail,E0599
+//!   # use genclient_runtime::TypedClient;
+//!   # use k8s_openapi::api::core::v1::ConfigMap;
+//!   # fn example(config_maps: TypedClient<ConfigMap>) {
+//!   config_maps.get("example").dry_run();
+//!   # }
+//!   ```
 //! - A request that cannot succeed is not sent. A namespace that is not a DNS label, a name that would
 //!   change the path and an apply configuration without a kind are [typed errors](InvalidRequest).
 //! - Every error names the verb, the kind and the object.

@@ -52,13 +52,16 @@ async fn an_idle_watch_is_probed_by_the_kernel() {
     if !cfg!(target_os = "linux") {
         return;
     }
-    let server = ScriptedServer::start(|_: Received| Answer::watch([bookmark(10)])).await;
-    let port = server.config().cluster_url.port_u16().unwrap();
-    for (client, probed) in [(client::connect(server.config()).unwrap(), true), (server.client(), false)] {
-        let mut events = config_maps(client).watch(&ListParams::default().at("5"));
+    for (connect, probed) in [(ours as fn(&ScriptedServer) -> Client, 1), (ScriptedServer::client, 0)] {
+        let server = ScriptedServer::start(|_: Received| Answer::watch([bookmark(10)])).await;
+        let mut events = config_maps(connect(&server)).watch(&ListParams::default().at("5"));
         events.next().await.unwrap().unwrap();
-        assert_eq!(keepalive_timers(port), usize::from(probed));
+        assert_eq!(keepalive_timers(server.config().cluster_url.port_u16().unwrap()), probed);
     }
+}
+
+fn ours(server: &ScriptedServer) -> Client {
+    client::connect(server.config()).unwrap()
 }
 
 /// How many connections to this port on loopback have a keep-alive timer that runs out within 15 s.

@@ -2,11 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures::{StreamExt as _, future::join_all, stream::FuturesUnordered};
+use futures::{
+    FutureExt as _, StreamExt as _, TryFutureExt as _, future::join_all, stream::FuturesUnordered,
+};
 use genclient_runtime::{ListParams, Patch, RestClient, TypedClient};
 use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::{object, support::*};
@@ -24,15 +26,27 @@ async fn a_request_without_an_answer_ends_at_its_timeout() {
 
 #[tokio::test(start_paused = true)]
 async fn every_request_ends_after_60_seconds_by_default() {
-    let (client, _log) = in_process(|_: Received| Answer::Silence);
+    let (client, log) = in_process(|_: Received| Answer::Silence);
     let client = TypedClient::<ConfigMap>::namespaced(client, "default");
+    let (object, params, patch) = (object("a"), ListParams::default(), Patch::Merge(json!({})));
+    let config = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
     let begin = Instant::now();
-    let error = tokio::time::timeout(Duration::from_secs(86_400), client.get("a"))
-        .await
-        .expect("it ends")
-        .unwrap_err();
-    assert!(error.is_timeout(), "{error}");
-    assert_eq!(begin.elapsed(), Duration::from_secs(60));
+    let requests = [
+        client.create(&object).into_future().map_ok(drop).boxed(),
+        client.update(&object).into_future().map_ok(drop).boxed(),
+        client.update_status(&object).into_future().map_ok(drop).boxed(),
+        client.delete("a").into_future().map_ok(drop).boxed(),
+        client.delete_collection(&params).into_future(),
+        client.get("a").into_future().map_ok(drop).boxed(),
+        client.list::<Value>(&params).into_future().map_ok(drop).boxed(),
+        client.pages(&params).all().map_ok(drop).boxed(),
+        client.patch("a", &patch).into_future().map_ok(drop).boxed(),
+        client.apply(&config, "me").into_future().map_ok(drop).boxed(),
+        client.get_subresource::<Value>("a", "scale").into_future().map_ok(drop).boxed(),
+    ];
+    let (count, outcomes) = (requests.len(), join_all(requests).await);
+    assert!(outcomes.into_iter().all(|outcome| outcome.unwrap_err().is_timeout()));
+    assert_eq!((begin.elapsed(), log.len()), (Duration::from_secs(60), count));
 }
 
 /// A client in namespace `default`, and the moments at which its server saw a request.

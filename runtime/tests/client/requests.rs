@@ -30,6 +30,17 @@ fn target(log: &Log) -> String {
 const PATH: &str = "/api/v1/namespaces/default/configmaps";
 
 #[tokio::test]
+async fn a_request_is_sent_when_it_is_awaited() {
+    let (client, log) = answering(config_map("a", 6));
+    let request = client.get("a");
+    tokio::task::yield_now().await;
+    assert_eq!(log.len(), 0);
+    request.await.unwrap();
+    drop(client.delete("a"));
+    assert_eq!(log.len(), 1);
+}
+
+#[tokio::test]
 async fn create_posts_the_object_with_its_options() {
     let (client, log) = answering(config_map("a", 6));
     let created = client
@@ -143,7 +154,7 @@ async fn apply_names_the_object_by_its_configuration() {
 }
 
 #[tokio::test]
-async fn an_apply_that_could_not_be_understood_is_never_sent() {
+async fn an_apply_of_something_else_is_not_sent() {
     let (client, log) = answering(config_map("a", 6));
     for (config, message) in [
         (json!({"kind": "ConfigMap", "metadata": {"name": "a"}}), "has no apiVersion"),
@@ -228,7 +239,7 @@ async fn a_kind_of_metadata_only_asks_for_metadata_only() {
 }
 
 #[tokio::test]
-async fn a_wrong_namespace_or_name_is_an_error_of_the_request_and_never_sent() {
+async fn a_request_that_cannot_succeed_is_not_sent() {
     let (client, log) = in_process(script([]));
     for namespace in ["", "Upper", "a/b", "../kube-system"] {
         let client = TypedClient::<ConfigMap>::namespaced(client.clone(), namespace);
