@@ -57,7 +57,7 @@ pub enum Cause {
         /// What is wrong with it.
         source: serde_json::Error,
     },
-    /// There was no answer within the time that the caller allowed.
+    /// There was no complete answer within the request's timeout.
     Timeout(Duration),
     /// The request was not sent, because it could not have succeeded.
     InvalidRequest(InvalidRequest),
@@ -220,7 +220,7 @@ impl Error {
             || causes.any(|cause| cause.reason == REASON || cause.message.contains(MESSAGE))
     }
 
-    /// There was no answer in time: the caller's own limit, or the server's.
+    /// There was no answer in time: within the request's timeout, or within the server's own.
     pub fn is_timeout(&self) -> bool {
         matches!(self.0.cause, Cause::Timeout(_))
             || self.answers(reason::TIMEOUT, 504)

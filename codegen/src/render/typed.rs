@@ -37,7 +37,8 @@ pub(super) fn render(model: &Model, files: &mut Files) {
 fn render_version(group: &Group, version: &Version, files: &mut Files) {
     let api_version = group.api_version(version);
     let name = format!("{}Client", group.camel(version));
-    let mut uses = Uses::new([name.clone()]);
+    let kinds = version.resources.iter().map(Resource::client_name);
+    let mut uses = Uses::new(kinds.chain([name.clone()]));
     let (client, rest_client) = (uses.runtime("Client"), uses.runtime("RestClient"));
     let name = ident(&name);
     let (mut modules, mut exports) = (Vec::new(), Vec::new());
