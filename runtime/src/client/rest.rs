@@ -76,8 +76,8 @@ impl RestClient {
     /// Sends at most `qps` requests per second, and at most `burst` at once.
     ///
     /// Requests over the limit wait for their turn, in the order in which they were made. Opening a
-    /// watch counts as a request. kube's own retries and requests through [`client`](Self::client)
-    /// do not count.
+    /// watch counts as a request. kube's own retries, informers and requests through
+    /// [`client`](Self::client) do not count.
     ///
     /// A `qps` that is not a positive number removes the limit; a `burst` of zero counts as one.
     pub fn rate_limit(mut self, qps: f64, burst: u32) -> Self {

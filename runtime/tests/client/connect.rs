@@ -1,7 +1,9 @@
 //! Clients whose connections notice that their peer is gone.
 
+use std::time::Duration;
+
 use futures::StreamExt as _;
-use genclient_runtime::{ListParams, TypedClient, client};
+use genclient_runtime::{ListParams, TypedClient, client, error::Cause};
 use http::{HeaderName, HeaderValue};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Client, config::AuthInfo};
@@ -45,6 +47,20 @@ async fn a_base_path_in_the_url_of_the_cluster_is_kept() {
     config.cluster_url = format!("{}clusters/one", config.cluster_url).parse().unwrap();
     config_maps(client::connect(config).unwrap()).get("a").await.unwrap();
     assert_eq!(server.log().all()[0].path, "/clusters/one/api/v1/namespaces/default/configmaps/a");
+}
+
+#[tokio::test]
+async fn the_timeouts_of_the_configuration_end_a_handshake_and_a_read() {
+    // The kernel accepts the connection, and nobody answers on it.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    for scheme in ["https", "http"] {
+        let mut config = kube::Config::new(format!("{scheme}://{address}").parse().unwrap());
+        config.connect_timeout = Some(Duration::from_millis(100));
+        config.read_timeout = Some(Duration::from_millis(100));
+        let error = config_maps(client::connect(config).unwrap()).get("a").await.unwrap_err();
+        assert!(matches!(error.cause(), Cause::Kube(_)), "{error}");
+    }
 }
 
 #[tokio::test]
