@@ -30,7 +30,7 @@ const USER_TIMEOUT: Duration = Duration::from_secs(30);
 /// A peer that crashes, or a firewall that forgets a connection, closes nothing: without further
 /// measures a request then waits for its timeout and a watch for minutes. The connections of this
 /// client have TCP keep-alive (a probe after 15 s of silence, then every 10 s, closed after 3 without
-/// an answer) and, on Linux, a TCP user timeout of 30 s for bytes that nobody acknowledges.
+/// an answer) and, on Linux, a TCP user timeout of 30 s for bytes that are not acknowledged.
 ///
 /// Otherwise it is the client that [`kube::Client::try_from`] makes: authentication, TLS, headers,
 /// timeouts and retries are those of the configuration, with three exceptions:
