@@ -7,7 +7,7 @@ use std::{io::IsTerminal, process::ExitCode};
 
 use clap::Parser;
 use genclient_runtime::{
-    Client,
+    client,
     events::{EventRecorder, Reporter},
     kube::{
         Config,
@@ -58,7 +58,7 @@ async fn start(args: &Args) -> Result<(), Failure> {
 async fn run(args: &Args, provider: impl Provider) -> Result<(), Failure> {
     // Signals are caught before anything is begun that a signal must end in order.
     let shutdown = shutdown_signal()?;
-    let client = Client::try_from(kube_config(args).await?)?;
+    let client = client::connect(kube_config(args).await?)?;
     let clientset = Clientset::new(client.clone());
 
     let mut factory = SharedInformerFactory::builder(clientset.clone()).resync(args.resync);

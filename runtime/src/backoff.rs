@@ -153,4 +153,14 @@ mod tests {
         assert!(backoff.next() <= Duration::from_millis(1600));
         assert_eq!(backoff.attempt(), 1);
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_success_brings_the_first_pause_back() {
+        let mut backoff = Backoff::new(BackoffConfig::default());
+        for _ in 0..6 {
+            backoff.next();
+        }
+        backoff.reset();
+        assert!(backoff.next() <= Duration::from_millis(1600));
+    }
 }

@@ -57,7 +57,7 @@ pub enum Cause {
         /// What is wrong with it.
         source: serde_json::Error,
     },
-    /// There was no answer within the time that the caller allowed.
+    /// There was no complete answer within the request's timeout.
     Timeout(Duration),
     /// The request was not sent, because it could not have succeeded.
     InvalidRequest(InvalidRequest),
@@ -220,7 +220,7 @@ impl Error {
             || causes.any(|cause| cause.reason == REASON || cause.message.contains(MESSAGE))
     }
 
-    /// There was no answer in time: the caller's own limit, or the server's.
+    /// There was no answer in time: within the request's timeout, or within the server's own.
     pub fn is_timeout(&self) -> bool {
         matches!(self.0.cause, Cause::Timeout(_))
             || self.answers(reason::TIMEOUT, 504)
@@ -232,12 +232,15 @@ impl Error {
         matches!(self.0.cause, Cause::InvalidRequest(_))
     }
 
-    /// How long the server asks to wait before the next attempt.
+    /// How long the server asks to wait before the next attempt, but at most 5 minutes: a proxy's
+    /// maintenance page may ask for a day.
     pub fn retry_after(&self) -> Option<Duration> {
-        self.0.retry_after.or_else(|| {
+        const LONGEST: Duration = Duration::from_secs(300);
+        let asked = self.0.retry_after.or_else(|| {
             let seconds = self.status()?.details.as_ref()?.retry_after_seconds;
             (seconds > 0).then(|| Duration::from_secs(seconds.into()))
-        })
+        });
+        asked.map(|wait| wait.min(LONGEST))
     }
 
     /// The server's reason, or its HTTP status where the reason is not one of the known ones.

@@ -38,7 +38,7 @@ pub mod store;
 mod wire;
 pub mod workqueue;
 
-pub use client::TypedClient;
+pub use client::{RestClient, TypedClient};
 pub use error::{Error, Result};
 pub use factory::InformerFactory;
 pub use informer::{Cause, Event, FinalState, SharedInformer};

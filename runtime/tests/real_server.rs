@@ -9,8 +9,8 @@ use std::{
 
 use futures::StreamExt as _;
 use genclient_runtime::{
-    Error, ListParams, Patch, PropagationPolicy, TypedClient, ValidationDirective,
-    client::{Deleted, WatchEvent},
+    Error, InformerFactory, ListParams, Patch, PropagationPolicy, TypedClient, ValidationDirective,
+    client::{self, Deleted, WatchEvent},
     object::{CacheObject, Watched},
     reflector::{Problem, Reflector, ReflectorConfig, ReflectorState, Scope},
     retry::retry_on_conflict,
@@ -51,6 +51,17 @@ fn in_namespace<K>(name: &str) -> ReflectorConfig<K> {
     config
 }
 
+#[tokio::test]
+async fn a_connection_of_our_own_has_the_configurations_certificates() {
+    require_servers!();
+    let client = client::connect(TestEnv::shared().await.unwrap().config()).unwrap();
+    let maps = namespace(&client, "connect").await;
+    maps.create(&map("a", "1")).await.unwrap();
+    let mut events = maps.watch(&ListParams::default().labels("app=test"));
+    let Some(Ok(WatchEvent::Added(added))) = events.next().await else { panic!("the object exists") };
+    assert_eq!(added.metadata.name.as_deref(), Some("a"));
+}
+
 fn follow<K: Watched>(
     client: kube::Client,
     config: ReflectorConfig<K>,
@@ -62,7 +73,7 @@ fn follow<K: Watched>(
 }
 
 /// Applies batches until the view shows these names.
-async fn until<K: CacheObject>(view: &mut View<K>, names: &[&str]) {
+async fn until<K: CacheObject + std::fmt::Debug>(view: &mut View<K>, names: &[&str]) {
     while view.objects.keys().map(String::as_str).ne(names.iter().copied()) {
         view.next().await;
     }
@@ -183,8 +194,8 @@ async fn a_definition_that_is_missing_is_waited_for_and_then_followed() {
     let told = Arc::clone(&errors);
     let on_error =
         move |error: &Error| told.lock().unwrap().push((error.is_not_found(), error.is_too_many_requests()));
-    let config =
-        ReflectorConfig::<Widget> { on_error: Some(Arc::new(on_error)), ..ReflectorConfig::default() };
+    let mut config = ReflectorConfig::<Widget>::default();
+    config.on_error = Some(Arc::new(on_error));
     let (mut view, mut state) = follow(client.clone(), config);
     let waiting =
         |state: &ReflectorState| matches!(state, ReflectorState::Waiting { problem: Problem::Absent, .. });
@@ -265,5 +276,56 @@ async fn a_server_without_streamed_lists_is_followed_by_pages() {
     maps.delete("map-00").await.unwrap();
     while view.objects.len() != 24 {
         view.next().await;
+    }
+}
+
+/// A type that keeps what it does not know, as many do.
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[kube(group = "example.com", version = "v1", kind = "Anything", plural = "anythings", namespaced)]
+struct AnythingSpec {
+    #[schemars(schema_with = "anything")]
+    template: serde_json::Value,
+}
+
+fn anything(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({"type": "object", "x-kubernetes-preserve-unknown-fields": true})
+}
+
+#[tokio::test]
+async fn a_deeply_nested_object_that_the_server_takes_costs_the_informer_nothing_but_itself() {
+    require_servers!();
+    let client = TestEnv::shared().await.unwrap().client().unwrap();
+    TypedClient::cluster(client.clone()).create(&Anything::crd()).await.unwrap();
+    let factory: InformerFactory = InformerFactory::builder(client.clone()).build();
+    let informer = factory.informer::<Anything>();
+    factory.start();
+    factory.wait_for_cache_sync(Duration::from_secs(30)).await.unwrap();
+
+    let anythings = TypedClient::<Anything>::namespaced(client.clone(), "default");
+    let nested = |levels: usize| (0..levels).fold(json!({}), |inner, _| json!({"a": inner}));
+    let object = |name: &str, levels| Anything::new(name, AnythingSpec { template: nested(levels) });
+    // The answer to this does not decode either, which the typed client reports; the object is there.
+    let deep = anythings.create(&object("deep", 150)).await;
+    assert!(deep.is_err_and(|error| error.to_string().contains("recursion limit")));
+    let flat = anythings.create(&object("flat", 10)).await.unwrap();
+    informer.caught_up_to(&flat, Duration::from_secs(30)).await.unwrap();
+    let invalid: Vec<_> = informer.invalid().iter().map(|invalid| invalid.key.to_string()).collect();
+    assert_eq!(invalid, ["default/deep"]);
+
+    let later: InformerFactory = InformerFactory::builder(client.clone()).build();
+    let second = later.informer::<Anything>();
+    later.start();
+    later.wait_for_cache_sync(Duration::from_secs(30)).await.unwrap();
+    assert_eq!((second.store().len(), second.invalid().len()), (1, 1));
+
+    anythings.delete("flat").await.unwrap();
+    while !informer.store().is_empty() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    // A delete answers with the object, which does not decode; asked for a status alone it does.
+    let api: kube::Api<kube::core::PartialObjectMeta<Anything>> = kube::Api::namespaced(client, "default");
+    api.delete("deep", &Default::default()).await.ok();
+    while !informer.invalid().is_empty() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

@@ -292,7 +292,7 @@ impl Reader<'_> {
         }
         for method in &attrs.methods {
             let taken = Verb::ALL.iter().any(|verb| verb.name() == method.name.value);
-            if taken || ["api", "all", "new"].contains(&method.name.value.as_str()) {
+            if taken || ["api", "all", "new", "pages"].contains(&method.name.value.as_str()) {
                 cx.error(
                     Diagnostic::new(
                         method.name.span,

@@ -7,7 +7,7 @@ use crate::model::Model;
 
 pub(super) fn render(model: &Model, files: &mut Files) {
     let mut uses = Uses::new(["Clientset".to_owned()]);
-    let client = uses.runtime("Client");
+    let (client, rest_client) = (uses.runtime("Client"), uses.runtime("RestClient"));
     let result = uses.runtime("Result");
     let mut accessors = Vec::new();
     for group in &model.groups {
@@ -36,27 +36,27 @@ pub(super) fn render(model: &Model, files: &mut Files) {
             /// Typed clients for every group and version.
             ///
             /// A fake is the same type: `Clientset::new` takes a client over any tower service.
-            #[derive(Clone)]
+            #[derive(Clone, Debug)]
             pub struct Clientset {
-                client: #client,
+                client: #rest_client,
             }
 
             impl Clientset {
-                /// A clientset on a connection that is there already.
-                pub fn new(client: #client) -> Self {
-                    Self { client }
+                /// A clientset over a `Client`, or over a `RestClient` with limits of its own.
+                pub fn new(client: impl Into<#rest_client>) -> Self {
+                    Self { client: client.into() }
                 }
 
-                /// A clientset for the cluster of the environment: the kubeconfig, or the pod's service account.
+                /// A clientset for the cluster of the kubeconfig or of the pod's service account.
                 pub async fn try_default() -> #result<Self> {
-                    Ok(Self::new(#client::try_default().await?))
+                    Ok(Self::new(#rest_client::try_default().await?))
                 }
 
                 #(#accessors)*
 
                 /// The connection, for whatever has no typed client.
                 pub fn client(&self) -> &#client {
-                    &self.client
+                    self.client.client()
                 }
             }
         },

@@ -37,8 +37,9 @@ pub(super) fn render(model: &Model, files: &mut Files) {
 fn render_version(group: &Group, version: &Version, files: &mut Files) {
     let api_version = group.api_version(version);
     let name = format!("{}Client", group.camel(version));
-    let mut uses = Uses::new([name.clone()]);
-    let client = uses.runtime("Client");
+    let kinds = version.resources.iter().map(Resource::client_name);
+    let mut uses = Uses::new(kinds.chain([name.clone()]));
+    let (client, rest_client) = (uses.runtime("Client"), uses.runtime("RestClient"));
     let name = ident(&name);
     let (mut modules, mut exports) = (Vec::new(), Vec::new());
     let mut accessors = Vec::new();
@@ -90,22 +91,22 @@ fn render_version(group: &Group, version: &Version, files: &mut Files) {
             #(#exports)*
 
             #docs
-            #[derive(Clone)]
+            #[derive(Clone, Debug)]
             pub struct #name {
-                client: #client,
+                client: #rest_client,
             }
 
             impl #name {
-                /// The clients on a connection that is there already.
-                pub fn new(client: #client) -> Self {
-                    Self { client }
+                /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+                pub fn new(client: impl Into<#rest_client>) -> Self {
+                    Self { client: client.into() }
                 }
 
                 #(#accessors)*
 
                 /// The connection, for whatever has no typed client.
                 pub fn client(&self) -> &#client {
-                    &self.client
+                    self.client.client()
                 }
             }
         },
@@ -145,20 +146,20 @@ fn render_resource(group: &Group, version: &Version, resource: &Resource, files:
 
     let Context { mut uses, object, .. } = context;
     let typed_client = uses.runtime("TypedClient");
-    let (client, api) = (uses.runtime("Client"), uses.runtime("Api"));
+    let (rest_client, api) = (uses.runtime("RestClient"), uses.runtime("Api"));
     let scope = if resource.namespaced { "one namespace" } else { "the cluster" };
     let docs =
         doc_with(&format!("Reads and writes the `{}` objects of {scope}.", resource.kind), &resource.docs);
     let new = match resource.namespaced {
         true => quote! {
             /// A client for one namespace.
-            pub fn new(client: #client, namespace: &str) -> Self {
+            pub fn new(client: impl Into<#rest_client>, namespace: &str) -> Self {
                 Self { client: #typed_client::namespaced(client, namespace) }
             }
         },
         false => quote! {
             /// A client for the cluster.
-            pub fn new(client: #client) -> Self {
+            pub fn new(client: impl Into<#rest_client>) -> Self {
                 Self { client: #typed_client::cluster(client) }
             }
         },
@@ -200,8 +201,7 @@ impl Context<'_> {
         let kind = &self.resource.kind;
         match verb {
             Verb::Create | Verb::Update | Verb::UpdateStatus => {
-                let request =
-                    self.uses.runtime(if verb == Verb::Create { "client::Create" } else { "client::Update" });
+                let request = self.uses.runtime("client::Write");
                 let docs = doc([match verb {
                     Verb::Create => format!("Creates the `{kind}`."),
                     Verb::Update => {
@@ -211,7 +211,7 @@ impl Context<'_> {
                 }]);
                 quote! {
                     #docs
-                    pub fn #name<'a>(&'a self, object: &'a #object) -> #request<'a, #object> {
+                    pub fn #name(&self, object: &#object) -> #request<#object> {
                         self.client.#name(object)
                     }
                 }
@@ -225,7 +225,7 @@ impl Context<'_> {
                 }]);
                 quote! {
                     #docs
-                    pub fn #name<'a>(&'a self, name: &'a str) -> #request<'a, #object> {
+                    pub fn #name(&self, name: &str) -> #request<#object> {
                         self.client.#name(name)
                     }
                 }
@@ -236,19 +236,27 @@ impl Context<'_> {
                 let docs = doc([format!("Deletes every `{kind}` that the parameters select.")]);
                 quote! {
                     #docs
-                    pub fn delete_collection<'a>(&'a self, params: &'a #params) -> #request<'a, #object> {
+                    pub fn delete_collection(&self, params: &#params) -> #request {
                         self.client.delete_collection(params)
                     }
                 }
             }
             Verb::List => {
                 let (request, params) = (self.uses.runtime("client::List"), self.uses.runtime("ListParams"));
+                let pages = self.uses.runtime("client::Pages");
                 let list = &self.list;
-                let docs = doc([format!("Reads every `{kind}` that the parameters select.")]);
+                let list_docs = doc([format!("Reads every `{kind}` that the parameters select.")]);
+                let pages_docs =
+                    doc([format!("Reads every `{kind}` that the parameters select, page by page.")]);
                 quote! {
-                    #docs
-                    pub fn list<'a>(&'a self, params: &'a #params) -> #request<'a, #object, #list> {
+                    #list_docs
+                    pub fn list(&self, params: &#params) -> #request<#list> {
                         self.client.list(params)
+                    }
+
+                    #pages_docs
+                    pub fn pages(&self, params: &#params) -> #pages<#object> {
+                        self.client.pages(params)
                     }
                 }
             }
@@ -267,15 +275,11 @@ impl Context<'_> {
             Verb::Patch => {
                 let (request, patch) =
                     (self.uses.runtime("client::PatchRequest"), self.uses.runtime("Patch"));
-                let body = self.patch_body();
+                let serialize = self.uses.runtime("Serialize");
                 let docs = doc([format!("Changes parts of the `{kind}` of this name.")]);
                 quote! {
                     #docs
-                    pub fn patch<'a, P: #body>(
-                        &'a self,
-                        name: &'a str,
-                        patch: &'a #patch<P>,
-                    ) -> #request<'a, #object, P> {
+                    pub fn patch<P: #serialize>(&self, name: &str, patch: &#patch<P>) -> #request<#object> {
                         self.client.patch(name, patch)
                     }
                 }
@@ -285,29 +289,20 @@ impl Context<'_> {
                     (self.uses.runtime("client::Apply"), self.uses.runtime("Serialize"));
                 let what = if verb == Verb::Apply { "" } else { "the status of " };
                 let docs = doc([
-                    format!("Applies a configuration to {what}a `{kind}`, as this field manager."),
+                    format!(
+                        "Applies a configuration to {what}the `{kind}` that it names, as this field manager."
+                    ),
                     String::new(),
                     "The configuration must name its `apiVersion`, `kind` and `metadata.name`.".into(),
                 ]);
                 quote! {
                     #docs
-                    pub fn #name<'a, A: #serialize>(
-                        &'a self,
-                        config: &'a A,
-                        field_manager: &'a str,
-                    ) -> #request<'a, #object, A> {
+                    pub fn #name<A: #serialize>(&self, config: &A, field_manager: &str) -> #request<#object> {
                         self.client.#name(config, field_manager)
                     }
                 }
             }
         }
-    }
-
-    /// The bounds of what a patch carries.
-    fn patch_body(&mut self) -> TokenStream {
-        let serialize = self.uses.runtime("Serialize");
-        self.uses.import(quote!(std::fmt::Debug));
-        quote!(#serialize + Debug)
     }
 
     /// A method that `method(…)` asks for.
@@ -331,28 +326,24 @@ impl Context<'_> {
             Some(_) => format_ident!("{}_subresource", method.verb.name()),
             None => format_ident!("{}_as", method.verb.name()),
         };
-        // A new object has no name yet; its subresource belongs to one that exists.
-        let named = method.verb != Verb::Create || method.subresource.is_some();
-        let listed = method.verb != Verb::List || method.subresource.is_some();
-        let name_argument = (named && listed).then(|| quote!(name: &'a str,));
-        let name_value = (named && listed).then(|| quote!(name,));
+        // A new object has no name yet, and a list has none; their subresources belong to one that exists.
+        let named = !matches!(method.verb, Verb::Create | Verb::List) || method.subresource.is_some();
+        let name_argument = named.then(|| quote!(name: &str,));
+        let name_value = named.then(|| quote!(name,));
         let docs = |verb: &str| doc([format!("{verb} {target}.")]);
         match method.verb {
             Verb::Get => {
-                let request = self.uses.runtime("client::SubresourceGet");
+                let request = self.uses.runtime("client::Get");
                 let docs = docs("Reads");
                 quote! {
                     #docs
-                    pub fn #name<'a>(&'a self, #name_argument) -> #request<'a, #object, #result> {
+                    pub fn #name(&self, #name_argument) -> #request<#result> {
                         self.client.#function(#name_value #subresource)
                     }
                 }
             }
             Verb::List => {
-                let request = match method.subresource {
-                    Some(_) => self.uses.runtime("client::SubresourceList"),
-                    None => self.uses.runtime("client::List"),
-                };
+                let request = self.uses.runtime("client::List");
                 let function = match method.subresource {
                     Some(_) => function,
                     None => ident("list"),
@@ -361,57 +352,44 @@ impl Context<'_> {
                 let docs = docs("Lists");
                 quote! {
                     #docs
-                    pub fn #name<'a>(&'a self, #name_argument params: &'a #params) -> #request<'a, #object, #result> {
+                    pub fn #name(&self, #name_argument params: &#params) -> #request<#result> {
                         self.client.#function(#name_value #subresource params)
                     }
                 }
             }
             Verb::Patch => {
-                let request = self.uses.runtime("client::SubresourcePatch");
-                let (patch, body) = (self.uses.runtime("Patch"), self.patch_body());
+                let request = self.uses.runtime("client::PatchRequest");
+                let (patch, serialize) = (self.uses.runtime("Patch"), self.uses.runtime("Serialize"));
                 let docs = docs("Changes parts of");
                 quote! {
                     #docs
-                    pub fn #name<'a, P: #body>(
-                        &'a self,
-                        #name_argument
-                        patch: &'a #patch<P>,
-                    ) -> #request<'a, #object, P, #result> {
+                    pub fn #name<P: #serialize>(&self, #name_argument patch: &#patch<P>) -> #request<#result> {
                         self.client.#function(#name_value #subresource patch)
                     }
                 }
             }
             Verb::Apply => {
                 let (request, serialize) =
-                    (self.uses.runtime("client::SubresourceApply"), self.uses.runtime("Serialize"));
+                    (self.uses.runtime("client::Apply"), self.uses.runtime("Serialize"));
                 let docs = docs("Applies a configuration to");
                 quote! {
                     #docs
-                    pub fn #name<'a, A: #serialize>(
-                        &'a self,
+                    pub fn #name<A: #serialize>(
+                        &self,
                         #name_argument
-                        config: &'a A,
-                        field_manager: &'a str,
-                    ) -> #request<'a, #object, A, #result> {
+                        config: &A,
+                        field_manager: &str,
+                    ) -> #request<#result> {
                         self.client.#function(#name_value #subresource config, field_manager)
                     }
                 }
             }
             _ => {
-                let create = method.verb == Verb::Create;
-                let request = self.uses.runtime(if create {
-                    "client::SubresourceCreate"
-                } else {
-                    "client::SubresourceUpdate"
-                });
-                let docs = docs(if create { "Creates" } else { "Replaces" });
+                let request = self.uses.runtime("client::Write");
+                let docs = docs(if method.verb == Verb::Create { "Creates" } else { "Replaces" });
                 quote! {
                     #docs
-                    pub fn #name<'a>(
-                        &'a self,
-                        #name_argument
-                        input: &'a #input,
-                    ) -> #request<'a, #object, #input, #result> {
+                    pub fn #name(&self, #name_argument input: &#input) -> #request<#result> {
                         self.client.#function(#name_value #subresource input)
                     }
                 }
@@ -421,7 +399,7 @@ impl Context<'_> {
 
     /// The client that reads across namespaces.
     fn all_namespaces(&mut self, name: &proc_macro2::Ident) -> TokenStream {
-        let (client, typed_client) = (self.uses.runtime("Client"), self.uses.runtime("TypedClient"));
+        let (rest_client, typed_client) = (self.uses.runtime("RestClient"), self.uses.runtime("TypedClient"));
         let object = self.object.clone();
         let reads: Vec<_> =
             [Verb::List, Verb::Watch].into_iter().filter(|verb| self.resource.verbs.contains(verb)).collect();
@@ -436,7 +414,7 @@ impl Context<'_> {
 
             impl #name {
                 /// A client for all namespaces.
-                pub fn new(client: #client) -> Self {
+                pub fn new(client: impl Into<#rest_client>) -> Self {
                     Self { client: #typed_client::cluster(client) }
                 }
 

@@ -1,43 +1,68 @@
-//! The typed client: one implementation under every generated client.
+//! The typed client: one implementation behind every generated client.
 //!
-//! - A verb gives a request; awaiting it sends it. Options are methods of the request, so a call
-//!   without options stays one short line, and an option that a verb does not have does not compile.
-//! - A request that cannot succeed (a namespace that is no DNS label, a name that would change the
-//!   path, an apply configuration without a kind) is a typed error, and is never sent.
-//! - Every error says which verb was tried on which object.
-//! - Requests go through the [`kube::Client`] as it was configured. kube's default configuration
-//!   retries what the server answers with 429, 503 or 504, up to 15 times: a `timeout` covers all of
-//!   it. [`TypedClient::watch`] decides for itself when to try again and is not retried underneath.
+//! - A verb returns a request, which is sent when it is awaited.
+//! - The options of a request are its methods, so an option that a verb does not have does not compile:
+//!   ```compile_fail,E0599
+//!   # use genclient_runtime::TypedClient;
+//!   # use k8s_openapi::api::core::v1::ConfigMap;
+//!   # fn example(config_maps: TypedClient<ConfigMap>) {
+//!   config_maps.get("example").dry_run();
+//!   # }
+//!   ```
+//! - A request that cannot succeed is not sent. A namespace that is not a DNS label, a name that would
+//!   change the path and an apply configuration without a kind are [typed errors](InvalidRequest).
+//! - Every error names the verb, the kind and the object.
+//! - Every request ends: after 60 seconds, or the [`RestClient`]'s or its own `timeout`.
+//! - [`connect`] makes connections that notice within 45 seconds that their peer is gone.
+//!
+//! Requests go through the [`kube::Client`] as it was configured. kube's default configuration retries
+//! answers with status 429, 503 and 504 up to 15 times; the timeout covers the retries.
+//! [`TypedClient::watch`] has its own rules for that and is not retried by kube.
 
-mod collection;
-mod object;
-mod options;
+mod apply;
+mod connect;
+mod delete;
+mod pages;
+mod patch;
+mod path;
+mod read;
+mod request;
+mod rest;
 mod subresource;
 mod watch;
+mod write;
 
 use std::fmt::{self, Debug};
 
+use http::Method;
 use kube::{
-    Api, Client, Resource,
+    Api, Resource,
     api::{ListParams, Patch},
     core::NamespaceScope,
 };
 use serde::{Serialize, de::DeserializeOwned};
 
-pub use collection::{DeleteCollection, List};
-pub use object::{Apply, Create, Delete, Deleted, Get, PatchRequest, Update};
-use options::WriteOptions;
-pub use subresource::{
-    SubresourceApply, SubresourceCreate, SubresourceGet, SubresourceList, SubresourcePatch, SubresourceUpdate,
-};
+pub use apply::Apply;
+pub use connect::{connect, try_default};
+pub use delete::{Delete, DeleteCollection, Deleted};
+pub use pages::Pages;
+pub use patch::PatchRequest;
+pub use read::{Get, List};
+pub use rest::RestClient;
 pub use watch::{WatchEvent, WatchStream};
+pub use write::Write;
 
 use crate::{
-    error::{InvalidRequest, Operation},
-    wire::{JSON, METADATA, check_namespace},
+    error::InvalidRequest,
+    wire::{Call, JSON, METADATA, METADATA_LIST},
 };
+use apply::Configuration;
+use patch::patch_call;
+use path::Target;
+use request::Request;
+use write::WriteOptions;
 
-/// What a typed client needs of a kind. Every API type has it already.
+/// What a typed client needs of a kind. Every API type implements it.
 pub trait ApiObject:
     Resource<DynamicType = ()> + Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static
 {
@@ -61,35 +86,40 @@ impl<K> ApiObject for K where
 /// # Ok(())
 /// # }
 /// ```
+///
+/// The methods `…_subresource` and `…_as` take and return other types than `K`, which need nothing
+/// but serde. The first address a subresource of an object, the second the object itself.
 #[derive(Clone)]
 pub struct TypedClient<K> {
     api: Api<K>,
-    client: Client,
+    rest: RestClient,
     namespace: Option<String>,
 }
 
 impl<K: ApiObject> TypedClient<K> {
-    /// The client of a cluster-scoped kind, or of all namespaces of a namespaced one, where the
-    /// server offers only `list` and `watch`.
-    pub fn cluster(client: Client) -> Self {
-        Self { api: Api::all(client.clone()), client, namespace: None }
+    /// Creates the client of a cluster-scoped kind, or of all namespaces of a namespaced one. In the
+    /// latter case the server offers only `list` and `watch`.
+    pub fn cluster(client: impl Into<RestClient>) -> Self {
+        let rest = client.into();
+        Self { api: Api::all(rest.client().clone()), rest, namespace: None }
     }
 
-    /// The client of a namespaced kind in one namespace.
+    /// Creates the client of a namespaced kind in one namespace.
     ///
-    /// A namespace that is not a DNS label is an error of each request, and nothing is sent.
-    pub fn namespaced(client: Client, namespace: &str) -> Self
+    /// If the namespace is not a DNS label, each request fails without being sent.
+    pub fn namespaced(client: impl Into<RestClient>, namespace: &str) -> Self
     where
         K::Scope: NamespaceScope,
     {
+        let rest = client.into();
         Self {
-            api: Api::all(client.clone()).constrain(namespace),
-            client,
+            api: Api::all(rest.client().clone()).constrain(namespace),
+            rest,
             namespace: Some(namespace.to_owned()),
         }
     }
 
-    /// The way out: kube's own client of the same kind and namespace.
+    /// kube's own client of the same kind and namespace, without the limits of the [`RestClient`].
     pub fn api(&self) -> &Api<K> {
         &self.api
     }
@@ -99,210 +129,159 @@ impl<K: ApiObject> TypedClient<K> {
         self.namespace.as_deref()
     }
 
-    /// Creates an object, and answers with it as the server holds it.
-    pub fn create<'a>(&'a self, object: &'a K) -> Create<'a, K> {
-        Create::new(self, object)
+    /// Creates an object and returns it as the server stored it.
+    pub fn create(&self, object: &K) -> Write<K> {
+        let meta = object.meta();
+        let target = Target::New(meta.name.as_deref().or(meta.generate_name.as_deref()));
+        self.post(target, object, accept::<K>())
     }
 
-    /// Replaces an object. The server refuses with a conflict where it was changed since it was read.
-    pub fn update<'a>(&'a self, object: &'a K) -> Update<'a, K> {
-        Update::new(self, object, None)
+    /// Replaces an object. Fails with a conflict if it was changed since it was read.
+    pub fn update(&self, object: &K) -> Write<K> {
+        let target = Target::Object { name: object.meta().name.as_deref(), subresource: None };
+        self.put(target, object, accept::<K>())
     }
 
-    /// Replaces the status of an object, and nothing else of it.
-    pub fn update_status<'a>(&'a self, object: &'a K) -> Update<'a, K> {
-        Update::new(self, object, Some("status"))
+    /// Replaces the status of an object, and nothing else.
+    pub fn update_status(&self, object: &K) -> Write<K> {
+        let target = Target::Object { name: object.meta().name.as_deref(), subresource: Some("status") };
+        self.put(target, object, accept::<K>())
     }
 
     /// Deletes an object.
-    pub fn delete<'a>(&'a self, name: &'a str) -> Delete<'a, K> {
-        Delete::new(self, name)
+    pub fn delete(&self, name: &str) -> Delete<K> {
+        let target = Target::object(name);
+        let call = self.path(target).map(|path| Call::new(Method::DELETE, path));
+        let operation = self.operation("delete", target);
+        Delete::new(Request::with_decoder(self.rest.clone(), operation, call, Deleted::decode))
     }
 
-    /// Deletes all objects that the selectors of `params` choose.
-    pub fn delete_collection<'a>(&'a self, params: &'a ListParams) -> DeleteCollection<'a, K> {
-        DeleteCollection::new(self, params)
+    /// Deletes all objects that `params` select.
+    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
+        let call = self.path(Target::Collection).map(|path| Call::new(Method::DELETE, path));
+        let operation = self.operation("delete collection of", Target::Collection);
+        let request = Request::with_decoder(self.rest.clone(), operation, call, |_, _| Ok(()));
+        DeleteCollection::new(request, params)
     }
 
     /// Reads an object.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, K> {
-        Get::new(self, name)
+    pub fn get(&self, name: &str) -> Get<K> {
+        Get::new(self.fetch("get", Target::object(name), accept::<K>()))
     }
 
-    /// Lists the objects that `params` choose, as the kind's own list type.
-    pub fn list<'a, L: DeserializeOwned>(&'a self, params: &'a ListParams) -> List<'a, K, L> {
-        List::new(self, params)
+    /// Lists the objects that `params` select, as the kind's own list type `L`.
+    ///
+    /// The whole list is one answer, which must arrive within the timeout; [`pages`](Self::pages)
+    /// reads a long list in parts.
+    pub fn list<L: DeserializeOwned>(&self, params: &ListParams) -> List<L> {
+        let accept = if K::metadata_api() { METADATA_LIST } else { JSON };
+        List::new(self.fetch("list", Target::Collection, accept), params)
     }
 
-    /// Follows the changes of the objects that the selectors of `params` choose, from the version
-    /// that `params` names, or from the whole state where they name none; see [`WatchStream`].
+    /// Lists the objects that `params` select page by page; see [`Pages`].
+    pub fn pages(&self, params: &ListParams) -> Pages<K> {
+        Pages::new(self.clone(), params.clone())
+    }
+
+    /// Follows the changes of the objects that the selectors of `params` select; see [`WatchStream`].
+    ///
+    /// The watch starts after the version that `params` name. If they name none, it starts with the
+    /// objects that exist.
     pub fn watch(&self, params: &ListParams) -> WatchStream<K> {
         WatchStream::open(self, params)
     }
 
-    /// Changes an object by a patch.
-    pub fn patch<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> PatchRequest<'a, K, P> {
-        PatchRequest::new(self, name, patch)
+    /// Patches an object.
+    pub fn patch<P: Serialize>(&self, name: &str, patch: &Patch<P>) -> PatchRequest<K> {
+        self.patch_target(Target::object(name), patch, accept::<K>())
     }
 
-    /// Applies a configuration on the server's side: `field_manager` owns the fields that it names.
+    /// Applies a configuration on the server. `field_manager` then owns the fields that it sets.
     ///
     /// The configuration must serialize with `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<'a, A: Serialize>(&'a self, config: &'a A, field_manager: &'a str) -> Apply<'a, K, A> {
-        Apply::new(self, config, field_manager, None)
+    pub fn apply<A: Serialize>(&self, config: &A, field_manager: &str) -> Apply<K> {
+        self.apply_to(None, config, field_manager)
     }
 
-    /// Applies a configuration's status on the server's side, and nothing else of it.
-    pub fn apply_status<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, K, A> {
-        Apply::new(self, config, field_manager, Some("status"))
+    /// Applies the status of a configuration on the server, and nothing else.
+    pub fn apply_status<A: Serialize>(&self, config: &A, field_manager: &str) -> Apply<K> {
+        self.apply_to(Some("status"), config, field_manager)
     }
 
-    /// Reads a subresource of an object, as `R`.
-    pub fn get_subresource<'a, R>(&'a self, name: &'a str, subresource: &'a str) -> SubresourceGet<'a, K, R> {
-        SubresourceGet::new(self, name, Some(subresource))
+    fn fetch<R: DeserializeOwned>(
+        &self,
+        verb: &'static str,
+        target: Target<'_>,
+        accept: &'static str,
+    ) -> Request<R> {
+        self.request(verb, target, |path| Ok(Call::new(Method::GET, path).accept(accept)))
     }
 
-    /// Lists a subresource of an object, as `R`.
-    pub fn list_subresource<'a, R>(
-        &'a self,
-        name: &'a str,
-        subresource: &'a str,
-        params: &'a ListParams,
-    ) -> SubresourceList<'a, K, R> {
-        SubresourceList::new(self, name, subresource, params)
+    fn post<R: DeserializeOwned>(
+        &self,
+        target: Target<'_>,
+        body: &impl Serialize,
+        accept: &'static str,
+    ) -> Write<R> {
+        let call = |path| Call::new(Method::POST, path).accept(accept).body(JSON, body);
+        Write::new(self.request("create", target, call), self.write_options())
     }
 
-    /// Posts to a subresource of an object, and answers with `R`.
-    pub fn create_subresource<'a, I: Serialize, R>(
-        &'a self,
-        name: &'a str,
-        subresource: &'a str,
-        input: &'a I,
-    ) -> SubresourceCreate<'a, K, I, R> {
-        SubresourceCreate::new(self, Some((name, subresource)), input)
+    fn put<R: DeserializeOwned>(
+        &self,
+        target: Target<'_>,
+        body: &impl Serialize,
+        accept: &'static str,
+    ) -> Write<R> {
+        let call = |path| Call::new(Method::PUT, path).accept(accept).body(JSON, body);
+        Write::new(self.request("update", target, call), self.write_options())
     }
 
-    /// Replaces a subresource of an object, and answers with `R`.
-    pub fn update_subresource<'a, I: Serialize, R>(
-        &'a self,
-        name: &'a str,
-        subresource: &'a str,
-        input: &'a I,
-    ) -> SubresourceUpdate<'a, K, I, R> {
-        SubresourceUpdate::new(self, name, Some(subresource), input)
+    fn patch_target<R: DeserializeOwned>(
+        &self,
+        target: Target<'_>,
+        patch: &Patch<impl Serialize>,
+        accept: &'static str,
+    ) -> PatchRequest<R> {
+        let request = self.request("patch", target, |path| Ok(patch_call(path, patch)?.accept(accept)));
+        PatchRequest::new(request, patch, self.write_options())
     }
 
-    /// Changes a subresource of an object by a patch, and answers with `R`.
-    pub fn patch_subresource<'a, P: Serialize, R>(
-        &'a self,
-        name: &'a str,
-        subresource: &'a str,
-        patch: &'a Patch<P>,
-    ) -> SubresourcePatch<'a, K, P, R> {
-        SubresourcePatch::new(self, name, Some(subresource), patch)
+    fn apply_to(
+        &self,
+        subresource: Option<&'static str>,
+        config: &impl Serialize,
+        field_manager: &str,
+    ) -> Apply<K> {
+        let config = Configuration::of::<K>(config);
+        let name = config.as_ref().ok().map(|(name, _)| name.clone());
+        let target = Target::Object { name: name.as_deref(), subresource };
+        let call =
+            config.and_then(|(_, config)| Ok(config.into_call(self.path(target)?).accept(accept::<K>())));
+        Apply::new(Request::new(self.rest.clone(), self.operation("apply", target), call), field_manager)
     }
 
-    /// Applies a configuration to a subresource of an object on the server's side, and answers with `R`.
-    ///
-    /// The configuration must serialize with `apiVersion` and `kind`; these may be another kind's.
-    pub fn apply_subresource<'a, A: Serialize, R>(
-        &'a self,
-        name: &'a str,
-        subresource: &'a str,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> SubresourceApply<'a, K, A, R> {
-        SubresourceApply::new(self, name, Some(subresource), config, field_manager)
+    /// A request whose call is made from its path.
+    fn request<R: DeserializeOwned>(
+        &self,
+        verb: &'static str,
+        target: Target<'_>,
+        call: impl FnOnce(String) -> Result<Call, InvalidRequest>,
+    ) -> Request<R> {
+        let call = self.path(target).and_then(call);
+        Request::new(self.rest.clone(), self.operation(verb, target), call)
     }
 
-    /// Reads an object as another type, such as one with only the fields that are needed.
-    ///
-    /// This and the other `…_as` methods carry the extension methods that name a verb with an input
-    /// or a result of their own, and no subresource. [`TypedClient::list`] needs no such twin.
-    pub fn get_as<'a, R>(&'a self, name: &'a str) -> SubresourceGet<'a, K, R> {
-        SubresourceGet::new(self, name, None)
+    /// The options of a write before the caller sets any.
+    fn write_options(&self) -> WriteOptions {
+        let field_manager = self.rest.default_field_manager().map(str::to_owned);
+        WriteOptions { field_manager, ..WriteOptions::default() }
     }
+}
 
-    /// Posts another type to the collection, and answers with `R`.
-    pub fn create_as<'a, I: Serialize, R>(&'a self, input: &'a I) -> SubresourceCreate<'a, K, I, R> {
-        SubresourceCreate::new(self, None, input)
-    }
-
-    /// Replaces an object by a value of another type, and answers with `R`.
-    pub fn update_as<'a, I: Serialize, R>(
-        &'a self,
-        name: &'a str,
-        input: &'a I,
-    ) -> SubresourceUpdate<'a, K, I, R> {
-        SubresourceUpdate::new(self, name, None, input)
-    }
-
-    /// Changes an object by a patch, and answers with `R`.
-    pub fn patch_as<'a, P: Serialize, R>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> SubresourcePatch<'a, K, P, R> {
-        SubresourcePatch::new(self, name, None, patch)
-    }
-
-    /// Applies a configuration on the server's side, and answers with `R`.
-    pub fn apply_as<'a, A: Serialize, R>(
-        &'a self,
-        name: &'a str,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> SubresourceApply<'a, K, A, R> {
-        SubresourceApply::new(self, name, None, config, field_manager)
-    }
-
-    fn operation(&self, verb: &'static str, name: Option<&str>, subresource: Option<&str>) -> Operation {
-        Operation {
-            verb,
-            kind: K::kind(&()).into_owned(),
-            namespace: self.namespace.clone(),
-            name: name.map(str::to_owned),
-            subresource: subresource.map(str::to_owned),
-        }
-    }
-
-    /// The path of the collection.
-    fn collection_path(&self) -> Result<String, InvalidRequest> {
-        if let Some(namespace) = self.namespace.as_deref() {
-            check_namespace(namespace)?;
-        }
-        Ok(K::url_path(&(), self.namespace.as_deref()))
-    }
-
-    /// The path of an object or of a subresource of it.
-    fn object_path(&self, name: &str, subresource: Option<&str>) -> Result<String, InvalidRequest> {
-        let mut path = self.collection_path()?;
-        if !is_path_segment(name) {
-            return Err(InvalidRequest::Name(name.to_owned()));
-        }
-        path.push('/');
-        path.push_str(&encode_segment(name));
-        if let Some(subresource) = subresource {
-            if !is_path_segment(subresource) {
-                return Err(InvalidRequest::Subresource(subresource.to_owned()));
-            }
-            path.push('/');
-            path.push_str(&encode_segment(subresource));
-        }
-        Ok(path)
-    }
-
-    fn accept(&self) -> &'static str {
-        if K::metadata_api() { METADATA } else { JSON }
-    }
+/// The media type that asks for objects of type `K`.
+fn accept<K: ApiObject>() -> &'static str {
+    if K::metadata_api() { METADATA } else { JSON }
 }
 
 impl<K: ApiObject> Debug for TypedClient<K> {
@@ -311,39 +290,5 @@ impl<K: ApiObject> Debug for TypedClient<K> {
             .field("kind", &K::kind(&()))
             .field("namespace", &self.namespace)
             .finish_non_exhaustive()
-    }
-}
-
-/// Kubernetes' own rule for a name that becomes a segment of a path. Kinds have stricter rules of
-/// their own, which the server knows.
-fn is_path_segment(text: &str) -> bool {
-    !text.is_empty() && text != "." && text != ".." && !text.contains(['/', '%'])
-}
-
-/// Names like `system:node` pass as they are; what a URI cannot carry is escaped.
-fn encode_segment(segment: &str) -> String {
-    let mut encoded = String::with_capacity(segment.len());
-    for byte in segment.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b':' | b'@' => {
-                encoded.push(char::from(byte));
-            }
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_cannot_change_the_path() {
-        for invalid in ["", ".", "..", "a/b", "%2e%2e"] {
-            assert!(!is_path_segment(invalid), "{invalid}");
-        }
-        assert_eq!(encode_segment("system:node-1.2"), "system:node-1.2");
-        assert_eq!(encode_segment("a?b#c d"), "a%3Fb%23c%20d");
     }
 }

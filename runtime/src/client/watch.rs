@@ -12,27 +12,33 @@ use futures::{Stream, StreamExt as _, stream::BoxStream};
 use kube::{api::ListParams, core::ApiResource};
 use tokio::time::Instant;
 
-use super::{ApiObject, TypedClient};
+use super::{ApiObject, RestClient, TypedClient};
 use crate::{
     backoff::{Backoff, BackoffConfig},
     decode::{Decoded, decode_event},
     delta::{InvalidObject, Scope},
     error::{Cause, Error, Result},
     object::CacheObject as _,
-    wire::{Collection, SHORT_WATCH, Selectors, Start, Timeouts, Watch},
+    wire::{Collection, Selectors, Start, Timeouts, Watch},
 };
 
-/// One change that a watch tells of.
+/// A watch that lasted for this long before it broke was a working one.
+const WORKING: Duration = Duration::from_secs(5);
+
+/// How often in a row the server may say that it has not reached the watch's version yet.
+const TOO_LARGE_LIMIT: u32 = 10;
+
+/// An event of a watch.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum WatchEvent<K> {
-    /// An object is there: it was created, came under the selectors, or existed when the watch began.
+    /// An object was created, came to match the selectors, or existed when the watch began.
     Added(K),
     /// An object was changed.
     Modified(K),
-    /// An object is gone, or no longer under the selectors; this is its last state.
+    /// An object was deleted, or does not match the selectors any more. This is its last state.
     Deleted(K),
-    /// Nothing else happened up to this version.
+    /// There are no other events up to this version.
     Bookmark {
         /// The version that was reached.
         resource_version: String,
@@ -43,19 +49,22 @@ pub enum WatchEvent<K> {
 
 /// A stream of changes that resumes by itself.
 ///
-/// - The end of the server's patience, a lost connection, a busy or failing server are not seen: the
-///   watch goes on from the last version, after a pause where something failed.
-/// - What cannot be resumed is told once as an error, and ends the stream: the version has expired
-///   ([`Error::is_gone`]), the resource does not exist, the caller is not allowed to watch it. Whoever
-///   needs more than that wants an informer, which lists again.
-/// - A watch that names no version begins with the objects that exist, as `Added`. If it is cut
-///   before it has told them all, it begins anew, and objects are told as `Added` again.
+/// - The server's regular end of a watch, a broken connection and a busy or failing server are not
+///   reported: the watch resumes from the last version. It resumes at once if it delivered something
+///   new or lasted for more than 5 seconds; otherwise it pauses first, for up to 30 seconds, or for as
+///   long as the server's `Retry-After` says, up to 5 minutes.
+/// - An error that resuming does not help against is reported and ends the stream: the version has
+///   expired ([`Error::is_gone`]), the resource does not exist, the caller may not watch it, the server
+///   sends something unreadable twice from the same version, or it says 10 times in a row that it has
+///   not reached the version. An informer lists again in these cases.
+/// - A watch that names no version begins with the objects that exist, as `Added`. If it breaks before
+///   the first bookmark or change, it begins again, and objects are `Added` again.
 pub struct WatchStream<K>(BoxStream<'static, Result<WatchEvent<K>>>);
 
 impl<K: ApiObject> WatchStream<K> {
     pub(super) fn open(client: &TypedClient<K>, params: &ListParams) -> Self {
         let collection = Collection {
-            client: client.client.clone(),
+            client: client.rest.client().clone(),
             resource: ApiResource::erase::<K>(&()),
             scope: client.namespace.as_deref().map_or(Scope::All, |name| Scope::Namespace(name.into())),
             selectors: Selectors {
@@ -66,6 +75,7 @@ impl<K: ApiObject> WatchStream<K> {
             timeouts: Timeouts::default(),
         };
         let resuming = Resuming {
+            rest: client.rest.clone(),
             collection,
             version: params.resource_version.clone(),
             watch: None,
@@ -73,7 +83,10 @@ impl<K: ApiObject> WatchStream<K> {
             backoff: Backoff::new(BackoffConfig::default()),
             pause: Duration::ZERO,
             opened: Instant::now(),
-            over: false,
+            moved_on: false,
+            unreadable: false,
+            too_large: 0,
+            ended: false,
         };
         Self(
             futures::stream::unfold(resuming, |mut resuming| async move {
@@ -100,16 +113,25 @@ impl<K> std::fmt::Debug for WatchStream<K> {
 }
 
 struct Resuming<K> {
+    rest: RestClient,
     collection: Collection,
-    /// Where to go on, once that is known.
+    /// Where to resume, once that is known.
     version: Option<String>,
     watch: Option<Watch>,
+    /// Events that were read and not taken yet.
     events: VecDeque<Result<WatchEvent<K>>>,
     backoff: Backoff,
     /// How long to wait before the next attempt.
     pause: Duration,
+    /// When the current watch was opened.
     opened: Instant,
-    over: bool,
+    /// Whether the current watch has changed `version`.
+    moved_on: bool,
+    /// Whether something unreadable came since `version` last changed.
+    unreadable: bool,
+    /// How often in a row `version` was too large.
+    too_large: u32,
+    ended: bool,
 }
 
 impl<K: ApiObject> Resuming<K> {
@@ -118,7 +140,7 @@ impl<K: ApiObject> Resuming<K> {
             if let Some(event) = self.events.pop_front() {
                 return Some(event);
             }
-            if self.over {
+            if self.ended {
                 return None;
             }
             let outcome = match &mut self.watch {
@@ -127,44 +149,72 @@ impl<K: ApiObject> Resuming<K> {
                     Some(Ok(lines)) => self.take(&lines),
                     Some(Err(error)) => Err(error),
                     None => {
-                        self.end();
+                        self.watch = None;
+                        self.pause = self.pause_after_break();
                         Ok(())
                     }
                 },
             };
             if let Err(error) = outcome {
-                self.watch = None;
-                if can_resume(&error) {
-                    self.pause = self.backoff.next().max(error.retry_after().unwrap_or_default());
-                    let (kind, pause) = (&self.collection.resource.kind, self.pause);
-                    tracing::debug!(%kind, %error, ?pause, "the watch resumes after a pause");
-                } else {
-                    self.over = true;
-                    self.events.push_back(Err(error));
-                }
+                self.fail(error);
             }
-        }
-    }
-
-    /// The server ended the watch. One that it ends at once would be opened at once, again and again.
-    fn end(&mut self) {
-        self.watch = None;
-        if self.opened.elapsed() < SHORT_WATCH {
-            self.pause = self.backoff.next();
         }
     }
 
     async fn connect(&mut self) -> Result<()> {
         tokio::time::sleep(std::mem::take(&mut self.pause)).await;
-        self.opened = Instant::now();
+        self.rest.admit().await;
         let start = self.version.as_deref().map_or(Start::Anywhere, Start::After);
         self.watch = Some(self.collection.watch(start).await?);
+        (self.opened, self.moved_on) = (Instant::now(), false);
         Ok(())
+    }
+
+    /// Decides whether the watch resumes after an error, and when.
+    fn fail(&mut self, error: Error) {
+        let was_open = self.watch.take().is_some();
+        if !self.can_resume(&error) {
+            self.ended = true;
+            self.events.push_back(Err(error));
+            return;
+        }
+        self.pause = match was_open && is_break(&error) {
+            true => self.pause_after_break(),
+            false => self.backoff.next().max(error.retry_after().unwrap_or_default()),
+        };
+        let (kind, pause) = (&self.collection.resource.kind, self.pause);
+        tracing::debug!(%kind, %error, ?pause, "the watch resumes");
+    }
+
+    /// A watch that worked resumes at once. One that never does must not be opened in a busy loop.
+    fn pause_after_break(&mut self) -> Duration {
+        if self.moved_on || self.opened.elapsed() > WORKING {
+            self.backoff.reset();
+            self.too_large = 0;
+            Duration::ZERO
+        } else {
+            self.backoff.next()
+        }
+    }
+
+    fn can_resume(&mut self, error: &Error) -> bool {
+        if is_unreadable(error) {
+            return !std::mem::replace(&mut self.unreadable, true);
+        }
+        if error.is_version_too_large() {
+            self.too_large += 1;
+            return self.too_large < TOO_LARGE_LIMIT;
+        }
+        match (error.cause(), error.code()) {
+            (Cause::InvalidRequest(_), _) => false,
+            (_, Some(code)) => code >= 500 || error.is_too_many_requests(),
+            (_, None) => true,
+        }
     }
 
     fn take(&mut self, lines: &[Bytes]) -> Result<()> {
         for line in lines {
-            // The typed client shows objects as they are, managedFields included.
+            // The typed client keeps managedFields.
             let decoded = decode_event::<K>(line, true).map_err(|error| {
                 let cause = Cause::Decode { path: ".".to_owned(), source: error.into_json() };
                 Error::new(self.collection.operation("watch"), cause, None)
@@ -180,8 +230,8 @@ impl<K: ApiObject> Resuming<K> {
                 Decoded::Unknown => continue,
                 Decoded::Added(object) => {
                     let version = object.resource_version().to_owned();
-                    // Without a version the first objects come in no order, and the version of one of
-                    // them is no place from which the others would still be told.
+                    // The objects that exist come in no particular order, so resuming from the version
+                    // of one of them would miss others.
                     (WatchEvent::Added(object), self.version.is_some().then_some(version))
                 }
                 Decoded::Modified(object) => {
@@ -202,21 +252,33 @@ impl<K: ApiObject> Resuming<K> {
                 }
             };
             if let Some(version) = version.filter(|version| !version.is_empty()) {
-                self.version = Some(version);
+                self.reach(version);
             }
             self.events.push_back(Ok(event));
         }
         Ok(())
     }
+
+    fn reach(&mut self, version: String) {
+        if self.version.as_ref() != Some(&version) {
+            (self.moved_on, self.unreadable, self.too_large) = (true, false, 0);
+            self.version = Some(version);
+        }
+    }
 }
 
-/// Whether a watch can go on from where it was after this error.
-fn can_resume(error: &Error) -> bool {
+/// The server sent what is not an event, or a line that has no end.
+fn is_unreadable(error: &Error) -> bool {
     match error.cause() {
-        Cause::InvalidRequest(_) => false,
-        _ => match error.code() {
-            Some(code) => code >= 500 || error.is_too_many_requests() || error.is_version_too_large(),
-            None => true,
-        },
+        Cause::Decode { .. } => true,
+        Cause::Kube(kube::Error::ReadEvents(error)) => error.kind() == std::io::ErrorKind::InvalidData,
+        _ => false,
     }
+}
+
+/// The connection broke, and the server did not say why.
+fn is_break(error: &Error) -> bool {
+    matches!(error.cause(), Cause::Kube(_) | Cause::Timeout(_))
+        && error.status().is_none()
+        && !is_unreadable(error)
 }

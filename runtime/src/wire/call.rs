@@ -1,4 +1,4 @@
-//! One request and its answer: what every verb of the typed client goes through.
+//! A request in parts, and its answer.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub(crate) const JSON: &str = "application/json";
 pub(crate) const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 pub(crate) const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
-/// An error answer longer than this is not the server's: it is cut rather than kept.
+/// An API server's error is not longer than this. The body of a longer one is not read.
 const ERROR_BODY_LIMIT: usize = 1 << 20;
 
 /// A request in parts.
@@ -34,6 +34,11 @@ pub(crate) struct Call {
 impl Call {
     pub(crate) fn new(method: Method, path: String) -> Self {
         Self { method, path, query: Query::default(), accept: JSON, content_type: None, body: Vec::new() }
+    }
+
+    pub(crate) fn accept(mut self, media_type: &'static str) -> Self {
+        self.accept = media_type;
+        self
     }
 
     pub(crate) fn body(
@@ -77,35 +82,24 @@ impl Query {
     }
 }
 
-/// Sends a request and collects the answer's body, within the time allowed.
+/// Sends a request and reads the whole body of its answer.
 pub(crate) async fn fetch(
-    client: kube::Client,
+    client: &kube::Client,
     operation: &Operation,
-    call: Result<Call, InvalidRequest>,
-    timeout: Option<Duration>,
+    request: Request<Bytes>,
 ) -> Result<Bytes> {
-    let request = call
-        .and_then(Call::build)
-        .map_err(|error| Error::new(operation.clone(), Cause::InvalidRequest(error), None))?;
     let exchange = async {
-        let response = send(&client, request.map(Body::from)).await?;
+        let response = send(client, request.map(Body::from)).await?;
         match response.into_body().collect().await {
             Ok(body) => Ok(body.to_bytes()),
             Err(error) => Err(Refusal { error, retry_after: None }),
         }
     };
-    let outcome = match timeout {
-        None => exchange.await,
-        Some(limit) => match tokio::time::timeout(limit, exchange).await {
-            Ok(outcome) => outcome,
-            Err(_) => return Err(Error::new(operation.clone(), Cause::Timeout(limit), None)),
-        },
-    };
-    outcome.map_err(|refusal| refusal.into_error(operation.clone()))
+    exchange.await.map_err(|refusal: Refusal| refusal.into_error(operation.clone()))
 }
 
-/// Decodes an answer; what is wrong with it is found in a second pass, so that a sound answer pays
-/// nothing for the path.
+/// Decodes an answer. The path of a field that does not decode is found in a second pass, so that a
+/// valid answer does not pay for it.
 pub(crate) fn decode<T: DeserializeOwned>(operation: &Operation, body: &[u8]) -> Result<T> {
     serde_json::from_slice(body).map_err(|error| {
         let mut deserializer = serde_json::Deserializer::from_slice(body);
@@ -129,7 +123,7 @@ impl Refusal {
     }
 }
 
-/// Sends a request; an answer that is not a success is turned into the server's status.
+/// Sends a request. An answer that is not a success becomes an error with the server's status.
 pub(crate) async fn send(client: &kube::Client, request: Request<Body>) -> Result<Response<Body>, Refusal> {
     let response = client.send(request).await.map_err(|error| Refusal { error, retry_after: None })?;
     let code = response.status();
@@ -146,7 +140,7 @@ pub(crate) async fn send(client: &kube::Client, request: Request<Body>) -> Resul
         Err(_) => Bytes::new(),
     };
     let mut status = serde_json::from_slice::<Status>(&body).unwrap_or_else(|_| {
-        // A proxy, or a path that the server does not know at all, answers in plain text.
+        // A proxy answers in its own format, and the server itself in plain text for an unknown path.
         Status::failure(String::from_utf8_lossy(&body).trim(), "")
     });
     status.code = code.as_u16();

@@ -41,8 +41,11 @@ impl ScriptedServer {
 
     /// A client as kube makes it by default, its retries included.
     pub fn client(&self) -> kube::Client {
-        let url = format!("http://{}", self.address).parse().expect("an address makes a URL");
-        kube::Client::try_from(kube::Config::new(url)).expect("the configuration is complete")
+        kube::Client::try_from(self.config()).expect("the configuration is complete")
+    }
+
+    pub fn config(&self) -> kube::Config {
+        kube::Config::new(format!("http://{}", self.address).parse().expect("an address makes a URL"))
     }
 }
 

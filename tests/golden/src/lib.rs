@@ -25,6 +25,7 @@
 //! - `Match` of `names.example.com/v1`
 //! - `Namespace` of `names.example.com/v1`
 //! - `Object` of `names.example.com/v1`
+//! - `Rest` of `names.example.com/v1`
 //! - `Selfless` of `names.example.com/v1`
 //! - `Shared` of `names.example.com/v1`
 //! - `Status` of `names.example.com/v1`

@@ -20,6 +20,7 @@ genclient_runtime::group_version!("a.example.com/v1");
     method(name = "same", verb = get, subresource = "a"),
     method(name = "same", verb = get, subresource = "b"),
     method(name = "more", verb = get, subresources = "b"),
+    method(name = "pages", verb = get, subresource = "a"),
     method
 )]
 pub struct Network {

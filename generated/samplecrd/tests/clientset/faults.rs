@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-use futures::StreamExt as _;
-use genclient_runtime::{ListParams, client::WatchEvent, kube::ResourceExt as _};
+use futures::{StreamExt as _, TryStreamExt as _};
+use genclient_runtime::{ListParams, client::WatchEvent, kube::ResourceExt};
 use genclient_testenv::require_servers;
 use samplecrd_client::clientset::Clientset;
 
@@ -57,6 +57,8 @@ async fn a_version_that_etcd_has_forgotten_is_gone() {
         apps.create(&app_service(named(&format!("n{number}")))).await.unwrap();
     }
     let page = apps.list(&ListParams::default().limit(2)).await.unwrap();
+    let mut pages = apps.pages(&ListParams::default().limit(2));
+    assert_eq!(pages.next().await.unwrap().unwrap().len(), 2);
     // The last change before a compaction can still be watched, so there is more than one.
     for name in ["n0", "n1", "n2"] {
         apps.delete(name).await.unwrap();
@@ -66,6 +68,13 @@ async fn a_version_that_etcd_has_forgotten_is_gone() {
     let token = page.metadata.continue_.unwrap();
     let expired = apps.list(&ListParams::default().limit(2).continue_token(&token)).await.unwrap_err();
     assert!(expired.is_gone() && expired.is_expired(), "{expired}");
+
+    let rest: Vec<_> = pages.try_concat().await.unwrap();
+    assert_eq!(
+        rest.iter().map(ResourceExt::name_any).collect::<Vec<_>>(),
+        ["n3"],
+        "the pages go on after n1"
+    );
 
     let old = ListParams { resource_version: page.metadata.resource_version, ..ListParams::default() };
     let mut watch = apps.watch(&old);

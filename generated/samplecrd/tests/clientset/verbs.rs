@@ -215,17 +215,13 @@ macro_rules! verbs_of {
                 let one = client.list(&ListParams::default().fields("metadata.name=n4")).await.unwrap();
                 assert_eq!(names(&one.items), ["n4".to_owned()].into());
 
-                let mut params = ListParams::default().limit(3);
+                let mut pages = client.pages(&ListParams::default().limit(3));
                 let (mut found, mut versions, mut sizes) = (Vec::new(), BTreeSet::new(), Vec::new());
-                loop {
-                    let page = client.list(&params).await.unwrap();
-                    sizes.push(page.items.len());
-                    found.extend(page.items);
-                    versions.insert(page.metadata.resource_version);
-                    match page.metadata.continue_.filter(|token| !token.is_empty()) {
-                        Some(token) => params.continue_token = Some(token),
-                        None => break,
-                    }
+                while let Some(page) = pages.next().await {
+                    let page = page.unwrap();
+                    sizes.push(page.len());
+                    found.extend(page);
+                    versions.insert(pages.resource_version().map(str::to_owned));
                 }
                 assert_eq!(sizes, [3, 3, 1]);
                 assert_eq!(names(&found).len(), 7);

@@ -3,7 +3,7 @@
 
 //! The clientset: typed clients for every group and version.
 
-use genclient_runtime::{Client, Result};
+use genclient_runtime::{Client, RestClient, Result};
 use self::typed::core::v1::CoreV1Client;
 use self::typed::crd::v1::CrdV1Client;
 use self::typed::documented::v1::DocumentedV1Client;
@@ -37,20 +37,20 @@ pub mod typed;
 /// Typed clients for every group and version.
 ///
 /// A fake is the same type: `Clientset::new` takes a client over any tower service.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Clientset {
-    client: Client,
+    client: RestClient,
 }
 
 impl Clientset {
-    /// A clientset on a connection that is there already.
-    pub fn new(client: Client) -> Self {
-        Self { client }
+    /// A clientset over a `Client`, or over a `RestClient` with limits of its own.
+    pub fn new(client: impl Into<RestClient>) -> Self {
+        Self { client: client.into() }
     }
 
-    /// A clientset for the cluster of the environment: the kubeconfig, or the pod's service account.
+    /// A clientset for the cluster of the kubeconfig or of the pod's service account.
     pub async fn try_default() -> Result<Self> {
-        Ok(Self::new(Client::try_default().await?))
+        Ok(Self::new(RestClient::try_default().await?))
     }
 
     /// The clients of `v1`.
@@ -189,6 +189,6 @@ impl Clientset {
 
     /// The connection, for whatever has no typed client.
     pub fn client(&self) -> &Client {
-        &self.client
+        self.client.client()
     }
 }

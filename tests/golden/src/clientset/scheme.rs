@@ -67,6 +67,8 @@ pub enum Object {
     NamesV1Namespace(Box<::fixture_apis::names::Namespace>),
     /// `Object` of `names.example.com/v1`.
     NamesV1Object(Box<::fixture_apis::names::Object>),
+    /// `Rest` of `names.example.com/v1`.
+    NamesV1Rest(Box<::fixture_apis::names::Rest>),
     /// `Selfless` of `names.example.com/v1`.
     NamesV1Selfless(Box<::fixture_apis::names::Selfless>),
     /// `Shared` of `names.example.com/v1`.
@@ -205,6 +207,7 @@ impl KnownObject for Object {
         KnownType::of::<::fixture_apis::names::Match>(),
         KnownType::of::<::fixture_apis::names::Namespace>(),
         KnownType::of::<::fixture_apis::names::Object>(),
+        KnownType::of::<::fixture_apis::names::Rest>(),
         KnownType::of::<::fixture_apis::names::Selfless>(),
         KnownType::of::<::fixture_apis::names::Shared>(),
         KnownType::of::<::fixture_apis::names::Status>(),
@@ -342,6 +345,9 @@ impl KnownObject for Object {
             }
             ("names.example.com/v1", "Object") => {
                 scheme::from_value(value).map(Self::NamesV1Object)
+            }
+            ("names.example.com/v1", "Rest") => {
+                scheme::from_value(value).map(Self::NamesV1Rest)
             }
             ("names.example.com/v1", "Selfless") => {
                 scheme::from_value(value).map(Self::NamesV1Selfless)
@@ -525,6 +531,7 @@ impl KnownObject for Object {
             Self::NamesV1Match(object) => scheme::to_value(object),
             Self::NamesV1Namespace(object) => scheme::to_value(object),
             Self::NamesV1Object(object) => scheme::to_value(object),
+            Self::NamesV1Rest(object) => scheme::to_value(object),
             Self::NamesV1Selfless(object) => scheme::to_value(object),
             Self::NamesV1Shared(object) => scheme::to_value(object),
             Self::NamesV1Status(object) => scheme::to_value(object),

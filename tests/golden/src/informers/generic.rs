@@ -102,6 +102,9 @@ impl SharedInformerFactory {
             ("names.example.com", "v1", "objects") => {
                 Ok(self.names().v1().objects().informer().generic())
             }
+            ("names.example.com", "v1", "rests") => {
+                Ok(self.names().v1().rests().informer().generic())
+            }
             ("names.example.com", "v1", "self") => {
                 Ok(self.names().v1().self_().informer().generic())
             }

@@ -11,6 +11,7 @@ mod list;
 mod match_;
 mod namespace;
 mod object;
+mod rest;
 mod selfless;
 mod shared;
 mod status;
@@ -24,6 +25,7 @@ pub use list::ListInformer;
 pub use match_::MatchInformer;
 pub use namespace::NamespaceInformer;
 pub use object::ObjectInformer;
+pub use rest::RestInformer;
 pub use selfless::SelflessInformer;
 pub use shared::SharedInformer;
 pub use status::StatusInformer;
@@ -70,6 +72,11 @@ impl V1Informers {
     /// The informer of `Object`.
     pub fn objects(&self) -> ObjectInformer {
         ObjectInformer::new(self.factory.clone())
+    }
+
+    /// The informer of `Rest`.
+    pub fn rests(&self) -> RestInformer {
+        RestInformer::new(self.factory.clone())
     }
 
     /// The informer of `Selfless`.

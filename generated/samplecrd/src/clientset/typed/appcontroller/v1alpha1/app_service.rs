@@ -3,12 +3,11 @@
 
 //! The typed client of `AppService` (`appcontroller.k8s.io/v1alpha1`).
 
-use genclient_runtime::{Api, Client, ListParams, Patch, Serialize, TypedClient};
+use genclient_runtime::{Api, ListParams, Patch, RestClient, Serialize, TypedClient};
 use genclient_runtime::client::{
-    Apply, Create, Delete, DeleteCollection, Get, List, PatchRequest, Update, WatchStream,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
 use samplecrd_apis::appcontroller::v1alpha1;
-use std::fmt::Debug;
 
 /// Reads and writes the `AppService` objects of one namespace.
 ///
@@ -20,60 +19,53 @@ pub struct AppServiceClient {
 
 impl AppServiceClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Creates the `AppService`.
-    pub fn create<'a>(
-        &'a self,
-        object: &'a v1alpha1::AppService,
-    ) -> Create<'a, v1alpha1::AppService> {
+    pub fn create(&self, object: &v1alpha1::AppService) -> Write<v1alpha1::AppService> {
         self.client.create(object)
     }
 
     /// Replaces the `AppService`; its resource version must be the current one.
-    pub fn update<'a>(
-        &'a self,
-        object: &'a v1alpha1::AppService,
-    ) -> Update<'a, v1alpha1::AppService> {
+    pub fn update(&self, object: &v1alpha1::AppService) -> Write<v1alpha1::AppService> {
         self.client.update(object)
     }
 
     /// Replaces the status of the `AppService` and nothing else of it.
-    pub fn update_status<'a>(
-        &'a self,
-        object: &'a v1alpha1::AppService,
-    ) -> Update<'a, v1alpha1::AppService> {
+    pub fn update_status(
+        &self,
+        object: &v1alpha1::AppService,
+    ) -> Write<v1alpha1::AppService> {
         self.client.update_status(object)
     }
 
     /// Deletes the `AppService` of this name.
-    pub fn delete<'a>(&'a self, name: &'a str) -> Delete<'a, v1alpha1::AppService> {
+    pub fn delete(&self, name: &str) -> Delete<v1alpha1::AppService> {
         self.client.delete(name)
     }
 
     /// Deletes every `AppService` that the parameters select.
-    pub fn delete_collection<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> DeleteCollection<'a, v1alpha1::AppService> {
+    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `AppService` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1alpha1::AppService> {
+    pub fn get(&self, name: &str) -> Get<v1alpha1::AppService> {
         self.client.get(name)
     }
 
     /// Reads every `AppService` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1alpha1::AppService, v1alpha1::AppServiceList> {
+    pub fn list(&self, params: &ListParams) -> List<v1alpha1::AppServiceList> {
         self.client.list(params)
+    }
+
+    /// Reads every `AppService` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1alpha1::AppService> {
+        self.client.pages(params)
     }
 
     /// Follows every `AppService` that the parameters select; resumes by itself.
@@ -82,33 +74,33 @@ impl AppServiceClient {
     }
 
     /// Changes parts of the `AppService` of this name.
-    pub fn patch<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> PatchRequest<'a, v1alpha1::AppService, P> {
+    pub fn patch<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<v1alpha1::AppService> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to a `AppService`, as this field manager.
+    /// Applies a configuration to the `AppService` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1alpha1::AppService, A> {
+    pub fn apply<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1alpha1::AppService> {
         self.client.apply(config, field_manager)
     }
 
-    /// Applies a configuration to the status of a `AppService`, as this field manager.
+    /// Applies a configuration to the status of the `AppService` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply_status<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1alpha1::AppService, A> {
+    pub fn apply_status<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1alpha1::AppService> {
         self.client.apply_status(config, field_manager)
     }
 
@@ -126,18 +118,20 @@ pub struct AllAppServices {
 
 impl AllAppServices {
     /// A client for all namespaces.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Reads every `AppService` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1alpha1::AppService, v1alpha1::AppServiceList> {
+    pub fn list(&self, params: &ListParams) -> List<v1alpha1::AppServiceList> {
         self.client.list(params)
+    }
+
+    /// Reads every `AppService` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1alpha1::AppService> {
+        self.client.pages(params)
     }
 
     /// Follows every `AppService` that the parameters select; resumes by itself.

@@ -3,22 +3,22 @@
 
 //! The typed clients of `samplecrd.k8s.io/v1`.
 
-use genclient_runtime::Client;
+use genclient_runtime::{Client, RestClient};
 
 mod network;
 
 pub use network::{AllNetworks, NetworkClient};
 
 /// The typed clients of `samplecrd.k8s.io/v1`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct SamplecrdV1Client {
-    client: Client,
+    client: RestClient,
 }
 
 impl SamplecrdV1Client {
-    /// The clients on a connection that is there already.
-    pub fn new(client: Client) -> Self {
-        Self { client }
+    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    pub fn new(client: impl Into<RestClient>) -> Self {
+        Self { client: client.into() }
     }
 
     /// The `Network` objects of one namespace.
@@ -33,6 +33,6 @@ impl SamplecrdV1Client {
 
     /// The connection, for whatever has no typed client.
     pub fn client(&self) -> &Client {
-        &self.client
+        self.client.client()
     }
 }

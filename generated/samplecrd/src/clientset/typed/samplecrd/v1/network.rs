@@ -3,12 +3,11 @@
 
 //! The typed client of `Network` (`samplecrd.k8s.io/v1`).
 
-use genclient_runtime::{Api, Client, ListParams, Patch, Serialize, TypedClient};
+use genclient_runtime::{Api, ListParams, Patch, RestClient, Serialize, TypedClient};
 use genclient_runtime::client::{
-    Apply, Create, Delete, DeleteCollection, Get, List, PatchRequest, Update, WatchStream,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
 use samplecrd_apis::samplecrd::v1;
-use std::fmt::Debug;
 
 /// Reads and writes the `Network` objects of one namespace.
 ///
@@ -20,46 +19,45 @@ pub struct NetworkClient {
 
 impl NetworkClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Creates the `Network`.
-    pub fn create<'a>(&'a self, object: &'a v1::Network) -> Create<'a, v1::Network> {
+    pub fn create(&self, object: &v1::Network) -> Write<v1::Network> {
         self.client.create(object)
     }
 
     /// Replaces the `Network`; its resource version must be the current one.
-    pub fn update<'a>(&'a self, object: &'a v1::Network) -> Update<'a, v1::Network> {
+    pub fn update(&self, object: &v1::Network) -> Write<v1::Network> {
         self.client.update(object)
     }
 
     /// Deletes the `Network` of this name.
-    pub fn delete<'a>(&'a self, name: &'a str) -> Delete<'a, v1::Network> {
+    pub fn delete(&self, name: &str) -> Delete<v1::Network> {
         self.client.delete(name)
     }
 
     /// Deletes every `Network` that the parameters select.
-    pub fn delete_collection<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> DeleteCollection<'a, v1::Network> {
+    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `Network` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1::Network> {
+    pub fn get(&self, name: &str) -> Get<v1::Network> {
         self.client.get(name)
     }
 
     /// Reads every `Network` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Network, v1::NetworkList> {
+    pub fn list(&self, params: &ListParams) -> List<v1::NetworkList> {
         self.client.list(params)
+    }
+
+    /// Reads every `Network` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Network> {
+        self.client.pages(params)
     }
 
     /// Follows every `Network` that the parameters select; resumes by itself.
@@ -68,22 +66,22 @@ impl NetworkClient {
     }
 
     /// Changes parts of the `Network` of this name.
-    pub fn patch<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> PatchRequest<'a, v1::Network, P> {
+    pub fn patch<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<v1::Network> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to a `Network`, as this field manager.
+    /// Applies a configuration to the `Network` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::Network, A> {
+    pub fn apply<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::Network> {
         self.client.apply(config, field_manager)
     }
 
@@ -101,18 +99,20 @@ pub struct AllNetworks {
 
 impl AllNetworks {
     /// A client for all namespaces.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Reads every `Network` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Network, v1::NetworkList> {
+    pub fn list(&self, params: &ListParams) -> List<v1::NetworkList> {
         self.client.list(params)
+    }
+
+    /// Reads every `Network` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Network> {
+        self.client.pages(params)
     }
 
     /// Follows every `Network` that the parameters select; resumes by itself.

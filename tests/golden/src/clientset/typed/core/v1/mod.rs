@@ -3,22 +3,22 @@
 
 //! The typed clients of `v1`.
 
-use genclient_runtime::Client;
+use genclient_runtime::{Client, RestClient};
 
 mod parcel;
 
 pub use parcel::{AllParcels, ParcelClient};
 
 /// The typed clients of `v1`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct CoreV1Client {
-    client: Client,
+    client: RestClient,
 }
 
 impl CoreV1Client {
-    /// The clients on a connection that is there already.
-    pub fn new(client: Client) -> Self {
-        Self { client }
+    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    pub fn new(client: impl Into<RestClient>) -> Self {
+        Self { client: client.into() }
     }
 
     /// The `Parcel` objects of one namespace.
@@ -33,6 +33,6 @@ impl CoreV1Client {
 
     /// The connection, for whatever has no typed client.
     pub fn client(&self) -> &Client {
-        &self.client
+        self.client.client()
     }
 }

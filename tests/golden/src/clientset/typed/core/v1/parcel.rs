@@ -3,12 +3,11 @@
 
 //! The typed client of `Parcel` (`v1`).
 
-use genclient_runtime::{Api, Client, ListParams, Patch, Serialize, TypedClient};
+use genclient_runtime::{Api, ListParams, Patch, RestClient, Serialize, TypedClient};
 use genclient_runtime::client::{
-    Apply, Create, Delete, DeleteCollection, Get, List, PatchRequest, Update, WatchStream,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
 use fixture_apis::core as v1;
-use std::fmt::Debug;
 
 /// Reads and writes the `Parcel` objects of one namespace.
 ///
@@ -20,54 +19,50 @@ pub struct ParcelClient {
 
 impl ParcelClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Creates the `Parcel`.
-    pub fn create<'a>(&'a self, object: &'a v1::Parcel) -> Create<'a, v1::Parcel> {
+    pub fn create(&self, object: &v1::Parcel) -> Write<v1::Parcel> {
         self.client.create(object)
     }
 
     /// Replaces the `Parcel`; its resource version must be the current one.
-    pub fn update<'a>(&'a self, object: &'a v1::Parcel) -> Update<'a, v1::Parcel> {
+    pub fn update(&self, object: &v1::Parcel) -> Write<v1::Parcel> {
         self.client.update(object)
     }
 
     /// Replaces the status of the `Parcel` and nothing else of it.
-    pub fn update_status<'a>(
-        &'a self,
-        object: &'a v1::Parcel,
-    ) -> Update<'a, v1::Parcel> {
+    pub fn update_status(&self, object: &v1::Parcel) -> Write<v1::Parcel> {
         self.client.update_status(object)
     }
 
     /// Deletes the `Parcel` of this name.
-    pub fn delete<'a>(&'a self, name: &'a str) -> Delete<'a, v1::Parcel> {
+    pub fn delete(&self, name: &str) -> Delete<v1::Parcel> {
         self.client.delete(name)
     }
 
     /// Deletes every `Parcel` that the parameters select.
-    pub fn delete_collection<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> DeleteCollection<'a, v1::Parcel> {
+    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `Parcel` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1::Parcel> {
+    pub fn get(&self, name: &str) -> Get<v1::Parcel> {
         self.client.get(name)
     }
 
     /// Reads every `Parcel` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Parcel, v1::ParcelList> {
+    pub fn list(&self, params: &ListParams) -> List<v1::ParcelList> {
         self.client.list(params)
+    }
+
+    /// Reads every `Parcel` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Parcel> {
+        self.client.pages(params)
     }
 
     /// Follows every `Parcel` that the parameters select; resumes by itself.
@@ -76,33 +71,33 @@ impl ParcelClient {
     }
 
     /// Changes parts of the `Parcel` of this name.
-    pub fn patch<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> PatchRequest<'a, v1::Parcel, P> {
+    pub fn patch<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<v1::Parcel> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to a `Parcel`, as this field manager.
+    /// Applies a configuration to the `Parcel` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::Parcel, A> {
+    pub fn apply<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::Parcel> {
         self.client.apply(config, field_manager)
     }
 
-    /// Applies a configuration to the status of a `Parcel`, as this field manager.
+    /// Applies a configuration to the status of the `Parcel` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply_status<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::Parcel, A> {
+    pub fn apply_status<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::Parcel> {
         self.client.apply_status(config, field_manager)
     }
 
@@ -120,18 +115,20 @@ pub struct AllParcels {
 
 impl AllParcels {
     /// A client for all namespaces.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Reads every `Parcel` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Parcel, v1::ParcelList> {
+    pub fn list(&self, params: &ListParams) -> List<v1::ParcelList> {
         self.client.list(params)
+    }
+
+    /// Reads every `Parcel` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Parcel> {
+        self.client.pages(params)
     }
 
     /// Follows every `Parcel` that the parameters select; resumes by itself.

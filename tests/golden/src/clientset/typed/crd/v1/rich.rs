@@ -4,13 +4,12 @@
 //! The typed client of `Rich` (`crd.example.com/v1`).
 
 use genclient_runtime::{
-    Api, Client, ListParams, ObjectList, Patch, Serialize, TypedClient,
+    Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
-    Apply, Create, Delete, DeleteCollection, Get, List, PatchRequest, Update, WatchStream,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
 use fixture_apis::crd as v1;
-use std::fmt::Debug;
 
 /// Reads and writes the `Rich` objects of one namespace.
 ///
@@ -22,51 +21,50 @@ pub struct RichClient {
 
 impl RichClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Creates the `Rich`.
-    pub fn create<'a>(&'a self, object: &'a v1::Rich) -> Create<'a, v1::Rich> {
+    pub fn create(&self, object: &v1::Rich) -> Write<v1::Rich> {
         self.client.create(object)
     }
 
     /// Replaces the `Rich`; its resource version must be the current one.
-    pub fn update<'a>(&'a self, object: &'a v1::Rich) -> Update<'a, v1::Rich> {
+    pub fn update(&self, object: &v1::Rich) -> Write<v1::Rich> {
         self.client.update(object)
     }
 
     /// Replaces the status of the `Rich` and nothing else of it.
-    pub fn update_status<'a>(&'a self, object: &'a v1::Rich) -> Update<'a, v1::Rich> {
+    pub fn update_status(&self, object: &v1::Rich) -> Write<v1::Rich> {
         self.client.update_status(object)
     }
 
     /// Deletes the `Rich` of this name.
-    pub fn delete<'a>(&'a self, name: &'a str) -> Delete<'a, v1::Rich> {
+    pub fn delete(&self, name: &str) -> Delete<v1::Rich> {
         self.client.delete(name)
     }
 
     /// Deletes every `Rich` that the parameters select.
-    pub fn delete_collection<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> DeleteCollection<'a, v1::Rich> {
+    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `Rich` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1::Rich> {
+    pub fn get(&self, name: &str) -> Get<v1::Rich> {
         self.client.get(name)
     }
 
     /// Reads every `Rich` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Rich, ObjectList<v1::Rich>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Rich>> {
         self.client.list(params)
+    }
+
+    /// Reads every `Rich` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Rich> {
+        self.client.pages(params)
     }
 
     /// Follows every `Rich` that the parameters select; resumes by itself.
@@ -75,33 +73,33 @@ impl RichClient {
     }
 
     /// Changes parts of the `Rich` of this name.
-    pub fn patch<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> PatchRequest<'a, v1::Rich, P> {
+    pub fn patch<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<v1::Rich> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to a `Rich`, as this field manager.
+    /// Applies a configuration to the `Rich` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::Rich, A> {
+    pub fn apply<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::Rich> {
         self.client.apply(config, field_manager)
     }
 
-    /// Applies a configuration to the status of a `Rich`, as this field manager.
+    /// Applies a configuration to the status of the `Rich` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply_status<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::Rich, A> {
+    pub fn apply_status<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::Rich> {
         self.client.apply_status(config, field_manager)
     }
 
@@ -119,18 +117,20 @@ pub struct AllRiches {
 
 impl AllRiches {
     /// A client for all namespaces.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Reads every `Rich` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Rich, ObjectList<v1::Rich>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Rich>> {
         self.client.list(params)
+    }
+
+    /// Reads every `Rich` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Rich> {
+        self.client.pages(params)
     }
 
     /// Follows every `Rich` that the parameters select; resumes by itself.

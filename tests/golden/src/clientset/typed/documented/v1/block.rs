@@ -4,13 +4,12 @@
 //! The typed client of `Block` (`documented.example.com/v1`).
 
 use genclient_runtime::{
-    Api, Client, ListParams, ObjectList, Patch, Serialize, TypedClient,
+    Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
-    Apply, Create, Delete, DeleteCollection, Get, List, PatchRequest, Update, WatchStream,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
 use fixture_apis::documented as v1;
-use std::fmt::Debug;
 
 /// Reads and writes the `Block` objects of one namespace.
 ///
@@ -27,46 +26,45 @@ pub struct BlockClient {
 
 impl BlockClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Creates the `Block`.
-    pub fn create<'a>(&'a self, object: &'a v1::Block) -> Create<'a, v1::Block> {
+    pub fn create(&self, object: &v1::Block) -> Write<v1::Block> {
         self.client.create(object)
     }
 
     /// Replaces the `Block`; its resource version must be the current one.
-    pub fn update<'a>(&'a self, object: &'a v1::Block) -> Update<'a, v1::Block> {
+    pub fn update(&self, object: &v1::Block) -> Write<v1::Block> {
         self.client.update(object)
     }
 
     /// Deletes the `Block` of this name.
-    pub fn delete<'a>(&'a self, name: &'a str) -> Delete<'a, v1::Block> {
+    pub fn delete(&self, name: &str) -> Delete<v1::Block> {
         self.client.delete(name)
     }
 
     /// Deletes every `Block` that the parameters select.
-    pub fn delete_collection<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> DeleteCollection<'a, v1::Block> {
+    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `Block` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1::Block> {
+    pub fn get(&self, name: &str) -> Get<v1::Block> {
         self.client.get(name)
     }
 
     /// Reads every `Block` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Block, ObjectList<v1::Block>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Block>> {
         self.client.list(params)
+    }
+
+    /// Reads every `Block` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Block> {
+        self.client.pages(params)
     }
 
     /// Follows every `Block` that the parameters select; resumes by itself.
@@ -75,22 +73,22 @@ impl BlockClient {
     }
 
     /// Changes parts of the `Block` of this name.
-    pub fn patch<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> PatchRequest<'a, v1::Block, P> {
+    pub fn patch<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<v1::Block> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to a `Block`, as this field manager.
+    /// Applies a configuration to the `Block` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::Block, A> {
+    pub fn apply<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::Block> {
         self.client.apply(config, field_manager)
     }
 
@@ -108,18 +106,20 @@ pub struct AllBlocks {
 
 impl AllBlocks {
     /// A client for all namespaces.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Reads every `Block` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Block, ObjectList<v1::Block>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Block>> {
         self.client.list(params)
+    }
+
+    /// Reads every `Block` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Block> {
+        self.client.pages(params)
     }
 
     /// Follows every `Block` that the parameters select; resumes by itself.

@@ -4,13 +4,12 @@
 //! The typed client of `Documented` (`documented.example.com/v1`).
 
 use genclient_runtime::{
-    Api, Client, ListParams, ObjectList, Patch, Serialize, TypedClient,
+    Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
-    Apply, Create, Delete, DeleteCollection, Get, List, PatchRequest, Update, WatchStream,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
 use fixture_apis::documented as v1;
-use std::fmt::Debug;
 
 /// Reads and writes the `Documented` objects of one namespace.
 ///
@@ -39,52 +38,45 @@ pub struct DocumentedClient {
 
 impl DocumentedClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Creates the `Documented`.
-    pub fn create<'a>(
-        &'a self,
-        object: &'a v1::Documented,
-    ) -> Create<'a, v1::Documented> {
+    pub fn create(&self, object: &v1::Documented) -> Write<v1::Documented> {
         self.client.create(object)
     }
 
     /// Replaces the `Documented`; its resource version must be the current one.
-    pub fn update<'a>(
-        &'a self,
-        object: &'a v1::Documented,
-    ) -> Update<'a, v1::Documented> {
+    pub fn update(&self, object: &v1::Documented) -> Write<v1::Documented> {
         self.client.update(object)
     }
 
     /// Deletes the `Documented` of this name.
-    pub fn delete<'a>(&'a self, name: &'a str) -> Delete<'a, v1::Documented> {
+    pub fn delete(&self, name: &str) -> Delete<v1::Documented> {
         self.client.delete(name)
     }
 
     /// Deletes every `Documented` that the parameters select.
-    pub fn delete_collection<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> DeleteCollection<'a, v1::Documented> {
+    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `Documented` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1::Documented> {
+    pub fn get(&self, name: &str) -> Get<v1::Documented> {
         self.client.get(name)
     }
 
     /// Reads every `Documented` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Documented, ObjectList<v1::Documented>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Documented>> {
         self.client.list(params)
+    }
+
+    /// Reads every `Documented` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Documented> {
+        self.client.pages(params)
     }
 
     /// Follows every `Documented` that the parameters select; resumes by itself.
@@ -93,22 +85,22 @@ impl DocumentedClient {
     }
 
     /// Changes parts of the `Documented` of this name.
-    pub fn patch<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> PatchRequest<'a, v1::Documented, P> {
+    pub fn patch<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<v1::Documented> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to a `Documented`, as this field manager.
+    /// Applies a configuration to the `Documented` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::Documented, A> {
+    pub fn apply<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::Documented> {
         self.client.apply(config, field_manager)
     }
 
@@ -126,18 +118,20 @@ pub struct AllDocumenteds {
 
 impl AllDocumenteds {
     /// A client for all namespaces.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Reads every `Documented` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Documented, ObjectList<v1::Documented>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Documented>> {
         self.client.list(params)
+    }
+
+    /// Reads every `Documented` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Documented> {
+        self.client.pages(params)
     }
 
     /// Follows every `Documented` that the parameters select; resumes by itself.

@@ -3,7 +3,7 @@
 
 //! The typed clients of `documented.example.com/v1`.
 
-use genclient_runtime::Client;
+use genclient_runtime::{Client, RestClient};
 
 mod block;
 mod documented;
@@ -14,15 +14,15 @@ pub use documented::{AllDocumenteds, DocumentedClient};
 pub use undocumented::{AllUndocumenteds, UndocumentedClient};
 
 /// The typed clients of `documented.example.com/v1`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct DocumentedV1Client {
-    client: Client,
+    client: RestClient,
 }
 
 impl DocumentedV1Client {
-    /// The clients on a connection that is there already.
-    pub fn new(client: Client) -> Self {
-        Self { client }
+    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    pub fn new(client: impl Into<RestClient>) -> Self {
+        Self { client: client.into() }
     }
 
     /// The `Block` objects of one namespace.
@@ -57,6 +57,6 @@ impl DocumentedV1Client {
 
     /// The connection, for whatever has no typed client.
     pub fn client(&self) -> &Client {
-        &self.client
+        self.client.client()
     }
 }

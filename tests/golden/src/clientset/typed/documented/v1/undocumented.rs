@@ -4,13 +4,12 @@
 //! The typed client of `Undocumented` (`documented.example.com/v1`).
 
 use genclient_runtime::{
-    Api, Client, ListParams, ObjectList, Patch, Serialize, TypedClient,
+    Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
-    Apply, Create, Delete, DeleteCollection, Get, List, PatchRequest, Update, WatchStream,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
 use fixture_apis::documented as v1;
-use std::fmt::Debug;
 
 /// Reads and writes the `Undocumented` objects of one namespace.
 #[derive(Clone, Debug)]
@@ -20,52 +19,45 @@ pub struct UndocumentedClient {
 
 impl UndocumentedClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Creates the `Undocumented`.
-    pub fn create<'a>(
-        &'a self,
-        object: &'a v1::Undocumented,
-    ) -> Create<'a, v1::Undocumented> {
+    pub fn create(&self, object: &v1::Undocumented) -> Write<v1::Undocumented> {
         self.client.create(object)
     }
 
     /// Replaces the `Undocumented`; its resource version must be the current one.
-    pub fn update<'a>(
-        &'a self,
-        object: &'a v1::Undocumented,
-    ) -> Update<'a, v1::Undocumented> {
+    pub fn update(&self, object: &v1::Undocumented) -> Write<v1::Undocumented> {
         self.client.update(object)
     }
 
     /// Deletes the `Undocumented` of this name.
-    pub fn delete<'a>(&'a self, name: &'a str) -> Delete<'a, v1::Undocumented> {
+    pub fn delete(&self, name: &str) -> Delete<v1::Undocumented> {
         self.client.delete(name)
     }
 
     /// Deletes every `Undocumented` that the parameters select.
-    pub fn delete_collection<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> DeleteCollection<'a, v1::Undocumented> {
+    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `Undocumented` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1::Undocumented> {
+    pub fn get(&self, name: &str) -> Get<v1::Undocumented> {
         self.client.get(name)
     }
 
     /// Reads every `Undocumented` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Undocumented, ObjectList<v1::Undocumented>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Undocumented>> {
         self.client.list(params)
+    }
+
+    /// Reads every `Undocumented` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Undocumented> {
+        self.client.pages(params)
     }
 
     /// Follows every `Undocumented` that the parameters select; resumes by itself.
@@ -74,22 +66,22 @@ impl UndocumentedClient {
     }
 
     /// Changes parts of the `Undocumented` of this name.
-    pub fn patch<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> PatchRequest<'a, v1::Undocumented, P> {
+    pub fn patch<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<v1::Undocumented> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to a `Undocumented`, as this field manager.
+    /// Applies a configuration to the `Undocumented` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::Undocumented, A> {
+    pub fn apply<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::Undocumented> {
         self.client.apply(config, field_manager)
     }
 
@@ -107,18 +99,20 @@ pub struct AllUndocumenteds {
 
 impl AllUndocumenteds {
     /// A client for all namespaces.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Reads every `Undocumented` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Undocumented, ObjectList<v1::Undocumented>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Undocumented>> {
         self.client.list(params)
+    }
+
+    /// Reads every `Undocumented` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Undocumented> {
+        self.client.pages(params)
     }
 
     /// Follows every `Undocumented` that the parameters select; resumes by itself.

@@ -3,22 +3,22 @@
 
 //! The typed clients of `twin.test.io/v1`.
 
-use genclient_runtime::Client;
+use genclient_runtime::{Client, RestClient};
 
 mod twin;
 
 pub use twin::{AllTwins, TwinClient};
 
 /// The typed clients of `twin.test.io/v1`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct ElderV1Client {
-    client: Client,
+    client: RestClient,
 }
 
 impl ElderV1Client {
-    /// The clients on a connection that is there already.
-    pub fn new(client: Client) -> Self {
-        Self { client }
+    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    pub fn new(client: impl Into<RestClient>) -> Self {
+        Self { client: client.into() }
     }
 
     /// The `Twin` objects of one namespace.
@@ -33,6 +33,6 @@ impl ElderV1Client {
 
     /// The connection, for whatever has no typed client.
     pub fn client(&self) -> &Client {
-        &self.client
+        self.client.client()
     }
 }

@@ -4,13 +4,12 @@
 //! The typed client of `Twin` (`twin.test.io/v1`).
 
 use genclient_runtime::{
-    Api, Client, ListParams, ObjectList, Patch, Serialize, TypedClient,
+    Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
-    Apply, Create, Delete, DeleteCollection, Get, List, PatchRequest, Update, WatchStream,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
 use fixture_apis::first_labels::twin_test as v1;
-use std::fmt::Debug;
 
 /// Reads and writes the `Twin` objects of one namespace.
 ///
@@ -22,46 +21,45 @@ pub struct TwinClient {
 
 impl TwinClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Creates the `Twin`.
-    pub fn create<'a>(&'a self, object: &'a v1::Twin) -> Create<'a, v1::Twin> {
+    pub fn create(&self, object: &v1::Twin) -> Write<v1::Twin> {
         self.client.create(object)
     }
 
     /// Replaces the `Twin`; its resource version must be the current one.
-    pub fn update<'a>(&'a self, object: &'a v1::Twin) -> Update<'a, v1::Twin> {
+    pub fn update(&self, object: &v1::Twin) -> Write<v1::Twin> {
         self.client.update(object)
     }
 
     /// Deletes the `Twin` of this name.
-    pub fn delete<'a>(&'a self, name: &'a str) -> Delete<'a, v1::Twin> {
+    pub fn delete(&self, name: &str) -> Delete<v1::Twin> {
         self.client.delete(name)
     }
 
     /// Deletes every `Twin` that the parameters select.
-    pub fn delete_collection<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> DeleteCollection<'a, v1::Twin> {
+    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `Twin` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1::Twin> {
+    pub fn get(&self, name: &str) -> Get<v1::Twin> {
         self.client.get(name)
     }
 
     /// Reads every `Twin` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Twin, ObjectList<v1::Twin>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Twin>> {
         self.client.list(params)
+    }
+
+    /// Reads every `Twin` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Twin> {
+        self.client.pages(params)
     }
 
     /// Follows every `Twin` that the parameters select; resumes by itself.
@@ -70,22 +68,22 @@ impl TwinClient {
     }
 
     /// Changes parts of the `Twin` of this name.
-    pub fn patch<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> PatchRequest<'a, v1::Twin, P> {
+    pub fn patch<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<v1::Twin> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to a `Twin`, as this field manager.
+    /// Applies a configuration to the `Twin` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::Twin, A> {
+    pub fn apply<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::Twin> {
         self.client.apply(config, field_manager)
     }
 
@@ -103,18 +101,20 @@ pub struct AllTwins {
 
 impl AllTwins {
     /// A client for all namespaces.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Reads every `Twin` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Twin, ObjectList<v1::Twin>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Twin>> {
         self.client.list(params)
+    }
+
+    /// Reads every `Twin` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Twin> {
+        self.client.pages(params)
     }
 
     /// Follows every `Twin` that the parameters select; resumes by itself.

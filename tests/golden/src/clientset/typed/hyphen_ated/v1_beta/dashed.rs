@@ -4,13 +4,12 @@
 //! The typed client of `Dashed` (`hyphen-ated.example.com/v1-beta`).
 
 use genclient_runtime::{
-    Api, Client, ListParams, ObjectList, Patch, Serialize, TypedClient,
+    Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
-    Apply, Create, Delete, DeleteCollection, Get, List, PatchRequest, Update, WatchStream,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
 use fixture_apis::group_names::hyphen as v1_beta;
-use std::fmt::Debug;
 
 /// Reads and writes the `Dashed` objects of one namespace.
 ///
@@ -22,52 +21,45 @@ pub struct DashedClient {
 
 impl DashedClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Creates the `Dashed`.
-    pub fn create<'a>(
-        &'a self,
-        object: &'a v1_beta::Dashed,
-    ) -> Create<'a, v1_beta::Dashed> {
+    pub fn create(&self, object: &v1_beta::Dashed) -> Write<v1_beta::Dashed> {
         self.client.create(object)
     }
 
     /// Replaces the `Dashed`; its resource version must be the current one.
-    pub fn update<'a>(
-        &'a self,
-        object: &'a v1_beta::Dashed,
-    ) -> Update<'a, v1_beta::Dashed> {
+    pub fn update(&self, object: &v1_beta::Dashed) -> Write<v1_beta::Dashed> {
         self.client.update(object)
     }
 
     /// Deletes the `Dashed` of this name.
-    pub fn delete<'a>(&'a self, name: &'a str) -> Delete<'a, v1_beta::Dashed> {
+    pub fn delete(&self, name: &str) -> Delete<v1_beta::Dashed> {
         self.client.delete(name)
     }
 
     /// Deletes every `Dashed` that the parameters select.
-    pub fn delete_collection<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> DeleteCollection<'a, v1_beta::Dashed> {
+    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `Dashed` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1_beta::Dashed> {
+    pub fn get(&self, name: &str) -> Get<v1_beta::Dashed> {
         self.client.get(name)
     }
 
     /// Reads every `Dashed` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1_beta::Dashed, ObjectList<v1_beta::Dashed>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1_beta::Dashed>> {
         self.client.list(params)
+    }
+
+    /// Reads every `Dashed` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1_beta::Dashed> {
+        self.client.pages(params)
     }
 
     /// Follows every `Dashed` that the parameters select; resumes by itself.
@@ -76,22 +68,22 @@ impl DashedClient {
     }
 
     /// Changes parts of the `Dashed` of this name.
-    pub fn patch<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> PatchRequest<'a, v1_beta::Dashed, P> {
+    pub fn patch<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<v1_beta::Dashed> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to a `Dashed`, as this field manager.
+    /// Applies a configuration to the `Dashed` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1_beta::Dashed, A> {
+    pub fn apply<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1_beta::Dashed> {
         self.client.apply(config, field_manager)
     }
 
@@ -109,18 +101,20 @@ pub struct AllDashedThings {
 
 impl AllDashedThings {
     /// A client for all namespaces.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Reads every `Dashed` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1_beta::Dashed, ObjectList<v1_beta::Dashed>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1_beta::Dashed>> {
         self.client.list(params)
+    }
+
+    /// Reads every `Dashed` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1_beta::Dashed> {
+        self.client.pages(params)
     }
 
     /// Follows every `Dashed` that the parameters select; resumes by itself.

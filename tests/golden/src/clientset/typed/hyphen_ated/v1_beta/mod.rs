@@ -3,22 +3,22 @@
 
 //! The typed clients of `hyphen-ated.example.com/v1-beta`.
 
-use genclient_runtime::Client;
+use genclient_runtime::{Client, RestClient};
 
 mod dashed;
 
 pub use dashed::{AllDashedThings, DashedClient};
 
 /// The typed clients of `hyphen-ated.example.com/v1-beta`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct HyphenAtedV1BetaClient {
-    client: Client,
+    client: RestClient,
 }
 
 impl HyphenAtedV1BetaClient {
-    /// The clients on a connection that is there already.
-    pub fn new(client: Client) -> Self {
-        Self { client }
+    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    pub fn new(client: impl Into<RestClient>) -> Self {
+        Self { client: client.into() }
     }
 
     /// The `Dashed` objects of one namespace.
@@ -33,6 +33,6 @@ impl HyphenAtedV1BetaClient {
 
     /// The connection, for whatever has no typed client.
     pub fn client(&self) -> &Client {
-        &self.client
+        self.client.client()
     }
 }

@@ -3,12 +3,11 @@
 
 //! The typed client of `Kindindindindindindindindindindindindindindindindindindindx` (`aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb.cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.io/v1`).
 
-use genclient_runtime::{Api, Client, ListParams, Patch, Serialize, TypedClient};
+use genclient_runtime::{Api, ListParams, Patch, RestClient, Serialize, TypedClient};
 use genclient_runtime::client::{
-    Apply, Create, Delete, DeleteCollection, Get, List, PatchRequest, Update, WatchStream,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
 use fixture_apis::lengths as v1;
-use std::fmt::Debug;
 
 /// Reads and writes the `Kindindindindindindindindindindindindindindindindindindindx` objects of one namespace.
 ///
@@ -20,65 +19,63 @@ pub struct KindindindindindindindindindindindindindindindindindindindxClient {
 
 impl KindindindindindindindindindindindindindindindindindindindxClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Creates the `Kindindindindindindindindindindindindindindindindindindindx`.
-    pub fn create<'a>(
-        &'a self,
-        object: &'a v1::Kindindindindindindindindindindindindindindindindindindindx,
-    ) -> Create<'a, v1::Kindindindindindindindindindindindindindindindindindindindx> {
+    pub fn create(
+        &self,
+        object: &v1::Kindindindindindindindindindindindindindindindindindindindx,
+    ) -> Write<v1::Kindindindindindindindindindindindindindindindindindindindx> {
         self.client.create(object)
     }
 
     /// Replaces the `Kindindindindindindindindindindindindindindindindindindindx`; its resource version must be the current one.
-    pub fn update<'a>(
-        &'a self,
-        object: &'a v1::Kindindindindindindindindindindindindindindindindindindindx,
-    ) -> Update<'a, v1::Kindindindindindindindindindindindindindindindindindindindx> {
+    pub fn update(
+        &self,
+        object: &v1::Kindindindindindindindindindindindindindindindindindindindx,
+    ) -> Write<v1::Kindindindindindindindindindindindindindindindindindindindx> {
         self.client.update(object)
     }
 
     /// Deletes the `Kindindindindindindindindindindindindindindindindindindindx` of this name.
-    pub fn delete<'a>(
-        &'a self,
-        name: &'a str,
-    ) -> Delete<'a, v1::Kindindindindindindindindindindindindindindindindindindindx> {
+    pub fn delete(
+        &self,
+        name: &str,
+    ) -> Delete<v1::Kindindindindindindindindindindindindindindindindindindindx> {
         self.client.delete(name)
     }
 
     /// Deletes every `Kindindindindindindindindindindindindindindindindindindindx` that the parameters select.
-    pub fn delete_collection<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> DeleteCollection<
-        'a,
-        v1::Kindindindindindindindindindindindindindindindindindindindx,
-    > {
+    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `Kindindindindindindindindindindindindindindindindindindindx` of this name.
-    pub fn get<'a>(
-        &'a self,
-        name: &'a str,
-    ) -> Get<'a, v1::Kindindindindindindindindindindindindindindindindindindindx> {
+    pub fn get(
+        &self,
+        name: &str,
+    ) -> Get<v1::Kindindindindindindindindindindindindindindindindindindindx> {
         self.client.get(name)
     }
 
     /// Reads every `Kindindindindindindindindindindindindindindindindindindindx` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<
-        'a,
-        v1::Kindindindindindindindindindindindindindindindindindindindx,
-        v1::KindindindindindindindindindindindindindindindindindindindxList,
-    > {
+    pub fn list(
+        &self,
+        params: &ListParams,
+    ) -> List<v1::KindindindindindindindindindindindindindindindindindindindxList> {
         self.client.list(params)
+    }
+
+    /// Reads every `Kindindindindindindindindindindindindindindindindindindindx` that the parameters select, page by page.
+    pub fn pages(
+        &self,
+        params: &ListParams,
+    ) -> Pages<v1::Kindindindindindindindindindindindindindindindindindindindx> {
+        self.client.pages(params)
     }
 
     /// Follows every `Kindindindindindindindindindindindindindindindindindindindx` that the parameters select; resumes by itself.
@@ -90,26 +87,22 @@ impl KindindindindindindindindindindindindindindindindindindindxClient {
     }
 
     /// Changes parts of the `Kindindindindindindindindindindindindindindindindindindindx` of this name.
-    pub fn patch<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> PatchRequest<
-        'a,
-        v1::Kindindindindindindindindindindindindindindindindindindindx,
-        P,
-    > {
+    pub fn patch<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<v1::Kindindindindindindindindindindindindindindindindindindindx> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to a `Kindindindindindindindindindindindindindindindindindindindx`, as this field manager.
+    /// Applies a configuration to the `Kindindindindindindindindindindindindindindindindindindindx` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::Kindindindindindindindindindindindindindindindindindindindx, A> {
+    pub fn apply<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::Kindindindindindindindindindindindindindindindindindindindx> {
         self.client.apply(config, field_manager)
     }
 
@@ -129,22 +122,26 @@ pub struct AllKindindindindindindindindindindindindindindindindindindindxes {
 
 impl AllKindindindindindindindindindindindindindindindindindindindxes {
     /// A client for all namespaces.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Reads every `Kindindindindindindindindindindindindindindindindindindindx` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<
-        'a,
-        v1::Kindindindindindindindindindindindindindindindindindindindx,
-        v1::KindindindindindindindindindindindindindindindindindindindxList,
-    > {
+    pub fn list(
+        &self,
+        params: &ListParams,
+    ) -> List<v1::KindindindindindindindindindindindindindindindindindindindxList> {
         self.client.list(params)
+    }
+
+    /// Reads every `Kindindindindindindindindindindindindindindindindindindindx` that the parameters select, page by page.
+    pub fn pages(
+        &self,
+        params: &ListParams,
+    ) -> Pages<v1::Kindindindindindindindindindindindindindindindindindindindx> {
+        self.client.pages(params)
     }
 
     /// Follows every `Kindindindindindindindindindindindindindindindindindindindx` that the parameters select; resumes by itself.

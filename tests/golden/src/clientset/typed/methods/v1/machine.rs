@@ -4,15 +4,12 @@
 //! The typed client of `Machine` (`methods.example.com/v1`).
 
 use genclient_runtime::{
-    Api, Client, ListParams, ObjectList, Patch, Serialize, TypedClient,
+    Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
-    Apply, Create, Delete, DeleteCollection, Get, List, PatchRequest, SubresourceApply,
-    SubresourceCreate, SubresourceGet, SubresourceList, SubresourcePatch,
-    SubresourceUpdate, Update, WatchStream,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
 use fixture_apis::methods as v1;
-use std::fmt::Debug;
 
 /// Reads and writes the `Machine` objects of one namespace.
 ///
@@ -24,54 +21,50 @@ pub struct MachineClient {
 
 impl MachineClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Creates the `Machine`.
-    pub fn create<'a>(&'a self, object: &'a v1::Machine) -> Create<'a, v1::Machine> {
+    pub fn create(&self, object: &v1::Machine) -> Write<v1::Machine> {
         self.client.create(object)
     }
 
     /// Replaces the `Machine`; its resource version must be the current one.
-    pub fn update<'a>(&'a self, object: &'a v1::Machine) -> Update<'a, v1::Machine> {
+    pub fn update(&self, object: &v1::Machine) -> Write<v1::Machine> {
         self.client.update(object)
     }
 
     /// Replaces the status of the `Machine` and nothing else of it.
-    pub fn update_status<'a>(
-        &'a self,
-        object: &'a v1::Machine,
-    ) -> Update<'a, v1::Machine> {
+    pub fn update_status(&self, object: &v1::Machine) -> Write<v1::Machine> {
         self.client.update_status(object)
     }
 
     /// Deletes the `Machine` of this name.
-    pub fn delete<'a>(&'a self, name: &'a str) -> Delete<'a, v1::Machine> {
+    pub fn delete(&self, name: &str) -> Delete<v1::Machine> {
         self.client.delete(name)
     }
 
     /// Deletes every `Machine` that the parameters select.
-    pub fn delete_collection<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> DeleteCollection<'a, v1::Machine> {
+    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `Machine` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1::Machine> {
+    pub fn get(&self, name: &str) -> Get<v1::Machine> {
         self.client.get(name)
     }
 
     /// Reads every `Machine` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Machine, ObjectList<v1::Machine>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Machine>> {
         self.client.list(params)
+    }
+
+    /// Reads every `Machine` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Machine> {
+        self.client.pages(params)
     }
 
     /// Follows every `Machine` that the parameters select; resumes by itself.
@@ -80,122 +73,97 @@ impl MachineClient {
     }
 
     /// Changes parts of the `Machine` of this name.
-    pub fn patch<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> PatchRequest<'a, v1::Machine, P> {
+    pub fn patch<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<v1::Machine> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to a `Machine`, as this field manager.
+    /// Applies a configuration to the `Machine` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::Machine, A> {
+    pub fn apply<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::Machine> {
         self.client.apply(config, field_manager)
     }
 
-    /// Applies a configuration to the status of a `Machine`, as this field manager.
+    /// Applies a configuration to the status of the `Machine` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply_status<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::Machine, A> {
+    pub fn apply_status<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::Machine> {
         self.client.apply_status(config, field_manager)
     }
 
     /// Reads the subresource `scale` of the `Machine`.
-    pub fn get_scale<'a>(
-        &'a self,
-        name: &'a str,
-    ) -> SubresourceGet<
-        'a,
-        v1::Machine,
-        ::genclient_runtime::k8s_openapi::api::autoscaling::v1::Scale,
-    > {
+    pub fn get_scale(
+        &self,
+        name: &str,
+    ) -> Get<::genclient_runtime::k8s_openapi::api::autoscaling::v1::Scale> {
         self.client.get_subresource(name, "scale")
     }
 
     /// Replaces the subresource `scale` of the `Machine`.
-    pub fn update_scale<'a>(
-        &'a self,
-        name: &'a str,
-        input: &'a ::genclient_runtime::k8s_openapi::api::autoscaling::v1::Scale,
-    ) -> SubresourceUpdate<
-        'a,
-        v1::Machine,
-        ::genclient_runtime::k8s_openapi::api::autoscaling::v1::Scale,
-        ::genclient_runtime::k8s_openapi::api::autoscaling::v1::Scale,
-    > {
+    pub fn update_scale(
+        &self,
+        name: &str,
+        input: &::genclient_runtime::k8s_openapi::api::autoscaling::v1::Scale,
+    ) -> Write<::genclient_runtime::k8s_openapi::api::autoscaling::v1::Scale> {
         self.client.update_subresource(name, "scale", input)
     }
 
     /// Applies a configuration to the subresource `scale` of the `Machine`.
-    pub fn apply_scale<'a, A: Serialize>(
-        &'a self,
-        name: &'a str,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> SubresourceApply<
-        'a,
-        v1::Machine,
-        A,
-        ::genclient_runtime::k8s_openapi::api::autoscaling::v1::Scale,
-    > {
+    pub fn apply_scale<A: Serialize>(
+        &self,
+        name: &str,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<::genclient_runtime::k8s_openapi::api::autoscaling::v1::Scale> {
         self.client.apply_subresource(name, "scale", config, field_manager)
     }
 
     /// Changes parts of the subresource `scale` of the `Machine`.
-    pub fn patch_scale<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> SubresourcePatch<'a, v1::Machine, P, v1::Machine> {
+    pub fn patch_scale<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<v1::Machine> {
         self.client.patch_subresource(name, "scale", patch)
     }
 
     /// Creates the subresource `start` of the `Machine`.
-    pub fn start<'a>(
-        &'a self,
-        name: &'a str,
-        input: &'a ::fixture_apis::methods::StartOptions,
-    ) -> SubresourceCreate<
-        'a,
-        v1::Machine,
-        ::fixture_apis::methods::StartOptions,
-        ::fixture_apis::methods::bodies::Receipt,
-    > {
+    pub fn start(
+        &self,
+        name: &str,
+        input: &::fixture_apis::methods::StartOptions,
+    ) -> Write<::fixture_apis::methods::bodies::Receipt> {
         self.client.create_subresource(name, "start", input)
     }
 
     /// Lists the subresource `bills` of the `Machine`.
-    pub fn list_bills<'a>(
-        &'a self,
-        name: &'a str,
-        params: &'a ListParams,
-    ) -> SubresourceList<'a, v1::Machine, ::fixture_apis::methods::bodies::Bills> {
+    pub fn list_bills(
+        &self,
+        name: &str,
+        params: &ListParams,
+    ) -> List<::fixture_apis::methods::bodies::Bills> {
         self.client.list_subresource(name, "bills", params)
     }
 
     /// Reads the subresource `bill` of the `Machine`.
-    pub fn get_bill<'a>(
-        &'a self,
-        name: &'a str,
-    ) -> SubresourceGet<'a, v1::Machine, ::fixture_apis::methods::bodies::Bill> {
+    pub fn get_bill(&self, name: &str) -> Get<::fixture_apis::methods::bodies::Bill> {
         self.client.get_subresource(name, "bill")
     }
 
     /// Reads the subresource `status` of the `Machine`.
-    pub fn get_status<'a>(
-        &'a self,
-        name: &'a str,
-    ) -> SubresourceGet<'a, v1::Machine, v1::Machine> {
+    pub fn get_status(&self, name: &str) -> Get<v1::Machine> {
         self.client.get_subresource(name, "status")
     }
 
@@ -213,18 +181,20 @@ pub struct AllMachines {
 
 impl AllMachines {
     /// A client for all namespaces.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Reads every `Machine` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Machine, ObjectList<v1::Machine>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Machine>> {
         self.client.list(params)
+    }
+
+    /// Reads every `Machine` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Machine> {
+        self.client.pages(params)
     }
 
     /// Follows every `Machine` that the parameters select; resumes by itself.

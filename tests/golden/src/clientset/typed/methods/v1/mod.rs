@@ -3,7 +3,7 @@
 
 //! The typed clients of `methods.example.com/v1`.
 
-use genclient_runtime::Client;
+use genclient_runtime::{Client, RestClient};
 
 mod machine;
 mod order;
@@ -12,15 +12,15 @@ pub use machine::{AllMachines, MachineClient};
 pub use order::OrderClient;
 
 /// The typed clients of `methods.example.com/v1`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct MethodsV1Client {
-    client: Client,
+    client: RestClient,
 }
 
 impl MethodsV1Client {
-    /// The clients on a connection that is there already.
-    pub fn new(client: Client) -> Self {
-        Self { client }
+    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    pub fn new(client: impl Into<RestClient>) -> Self {
+        Self { client: client.into() }
     }
 
     /// The `Machine` objects of one namespace.
@@ -40,6 +40,6 @@ impl MethodsV1Client {
 
     /// The connection, for whatever has no typed client.
     pub fn client(&self) -> &Client {
-        &self.client
+        self.client.client()
     }
 }

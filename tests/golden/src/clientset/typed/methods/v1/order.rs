@@ -4,14 +4,10 @@
 //! The typed client of `Order` (`methods.example.com/v1`).
 
 use genclient_runtime::{
-    Api, Client, ListParams, ObjectList, Patch, Serialize, TypedClient,
+    Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
-use genclient_runtime::client::{
-    Get, List, SubresourceApply, SubresourceCreate, SubresourceGet, SubresourcePatch,
-    SubresourceUpdate,
-};
+use genclient_runtime::client::{Apply, Get, List, PatchRequest, Write};
 use fixture_apis::methods as v1;
-use std::fmt::Debug;
 
 /// Reads and writes the `Order` objects of the cluster.
 ///
@@ -23,76 +19,60 @@ pub struct OrderClient {
 
 impl OrderClient {
     /// A client for the cluster.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Reads the `Order` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1::Order> {
+    pub fn get(&self, name: &str) -> Get<v1::Order> {
         self.client.get(name)
     }
 
     /// Creates the `Order`.
-    pub fn place<'a>(
-        &'a self,
-        input: &'a ::fixture_apis::methods::StartOptions,
-    ) -> SubresourceCreate<
-        'a,
-        v1::Order,
-        ::fixture_apis::methods::StartOptions,
-        ::fixture_apis::methods::bodies::Receipt,
-    > {
+    pub fn place(
+        &self,
+        input: &::fixture_apis::methods::StartOptions,
+    ) -> Write<::fixture_apis::methods::bodies::Receipt> {
         self.client.create_as(input)
     }
 
     /// Replaces the `Order`.
-    pub fn amend<'a>(
-        &'a self,
-        name: &'a str,
-        input: &'a ::fixture_apis::methods::StartOptions,
-    ) -> SubresourceUpdate<
-        'a,
-        v1::Order,
-        ::fixture_apis::methods::StartOptions,
-        v1::Order,
-    > {
+    pub fn amend(
+        &self,
+        name: &str,
+        input: &::fixture_apis::methods::StartOptions,
+    ) -> Write<v1::Order> {
         self.client.update_as(name, input)
     }
 
     /// Reads the `Order`.
-    pub fn look_up<'a>(
-        &'a self,
-        name: &'a str,
-    ) -> SubresourceGet<'a, v1::Order, ::fixture_apis::methods::bodies::Bill> {
+    pub fn look_up(&self, name: &str) -> Get<::fixture_apis::methods::bodies::Bill> {
         self.client.get_as(name)
     }
 
     /// Lists the `Order`.
-    pub fn list_all<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Order, ObjectList<v1::Order>> {
+    pub fn list_all(&self, params: &ListParams) -> List<ObjectList<v1::Order>> {
         self.client.list(params)
     }
 
     /// Changes parts of the `Order`.
-    pub fn adjust<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> SubresourcePatch<'a, v1::Order, P, ::fixture_apis::methods::bodies::Receipt> {
+    pub fn adjust<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<::fixture_apis::methods::bodies::Receipt> {
         self.client.patch_as(name, patch)
     }
 
     /// Applies a configuration to the `Order`.
-    pub fn settle<'a, A: Serialize>(
-        &'a self,
-        name: &'a str,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> SubresourceApply<'a, v1::Order, A, ::fixture_apis::methods::bodies::Receipt> {
+    pub fn settle<A: Serialize>(
+        &self,
+        name: &str,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<::fixture_apis::methods::bodies::Receipt> {
         self.client.apply_as(name, config, field_manager)
     }
 

@@ -11,6 +11,7 @@ mod list;
 mod match_;
 mod namespace;
 mod object;
+mod rest;
 mod selfless;
 mod shared;
 mod status;
@@ -24,6 +25,7 @@ pub use list::{AllLists, ListClient};
 pub use match_::{AllMatches, MatchClient};
 pub use namespace::{AllNamespaces, NamespaceClient};
 pub use object::{AllObjects, ObjectClient};
+pub use rest::{AllRests, RestClient};
 pub use selfless::{AllSelf, SelflessClient};
 pub use shared::{AllShareds, SharedClient};
 pub use status::{AllStatuses, StatusClient};
@@ -32,15 +34,15 @@ pub use typed::{AllTypeds, TypedClient};
 pub use v1_::{AllV1, V1Client};
 
 /// The typed clients of `names.example.com/v1`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct NamesV1Client {
-    client: Client,
+    client: ::genclient_runtime::RestClient,
 }
 
 impl NamesV1Client {
-    /// The clients on a connection that is there already.
-    pub fn new(client: Client) -> Self {
-        Self { client }
+    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    pub fn new(client: impl Into<::genclient_runtime::RestClient>) -> Self {
+        Self { client: client.into() }
     }
 
     /// The `Arc` objects of one namespace.
@@ -101,6 +103,16 @@ impl NamesV1Client {
     /// The `Object` objects of all namespaces.
     pub fn all_objects(&self) -> AllObjects {
         AllObjects::new(self.client.clone())
+    }
+
+    /// The `Rest` objects of one namespace.
+    pub fn rests(&self, namespace: &str) -> RestClient {
+        RestClient::new(self.client.clone(), namespace)
+    }
+
+    /// The `Rest` objects of all namespaces.
+    pub fn all_rests(&self) -> AllRests {
+        AllRests::new(self.client.clone())
     }
 
     /// The `Selfless` objects of one namespace.
@@ -165,6 +177,6 @@ impl NamesV1Client {
 
     /// The connection, for whatever has no typed client.
     pub fn client(&self) -> &Client {
-        &self.client
+        self.client.client()
     }
 }

@@ -4,13 +4,12 @@
 //! The typed client of `Shared` (`names.example.com/v1`).
 
 use genclient_runtime::{
-    Api, Client, ListParams, ObjectList, Patch, Serialize, TypedClient,
+    Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
-    Apply, Create, Delete, DeleteCollection, Get, List, PatchRequest, Update, WatchStream,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
 use fixture_apis::names as v1;
-use std::fmt::Debug;
 
 /// Reads and writes the `Shared` objects of one namespace.
 ///
@@ -22,46 +21,45 @@ pub struct SharedClient {
 
 impl SharedClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Creates the `Shared`.
-    pub fn create<'a>(&'a self, object: &'a v1::Shared) -> Create<'a, v1::Shared> {
+    pub fn create(&self, object: &v1::Shared) -> Write<v1::Shared> {
         self.client.create(object)
     }
 
     /// Replaces the `Shared`; its resource version must be the current one.
-    pub fn update<'a>(&'a self, object: &'a v1::Shared) -> Update<'a, v1::Shared> {
+    pub fn update(&self, object: &v1::Shared) -> Write<v1::Shared> {
         self.client.update(object)
     }
 
     /// Deletes the `Shared` of this name.
-    pub fn delete<'a>(&'a self, name: &'a str) -> Delete<'a, v1::Shared> {
+    pub fn delete(&self, name: &str) -> Delete<v1::Shared> {
         self.client.delete(name)
     }
 
     /// Deletes every `Shared` that the parameters select.
-    pub fn delete_collection<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> DeleteCollection<'a, v1::Shared> {
+    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `Shared` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1::Shared> {
+    pub fn get(&self, name: &str) -> Get<v1::Shared> {
         self.client.get(name)
     }
 
     /// Reads every `Shared` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Shared, ObjectList<v1::Shared>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Shared>> {
         self.client.list(params)
+    }
+
+    /// Reads every `Shared` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Shared> {
+        self.client.pages(params)
     }
 
     /// Follows every `Shared` that the parameters select; resumes by itself.
@@ -70,22 +68,22 @@ impl SharedClient {
     }
 
     /// Changes parts of the `Shared` of this name.
-    pub fn patch<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> PatchRequest<'a, v1::Shared, P> {
+    pub fn patch<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<v1::Shared> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to a `Shared`, as this field manager.
+    /// Applies a configuration to the `Shared` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::Shared, A> {
+    pub fn apply<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::Shared> {
         self.client.apply(config, field_manager)
     }
 
@@ -103,18 +101,20 @@ pub struct AllShareds {
 
 impl AllShareds {
     /// A client for all namespaces.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Reads every `Shared` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Shared, ObjectList<v1::Shared>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Shared>> {
         self.client.list(params)
+    }
+
+    /// Reads every `Shared` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Shared> {
+        self.client.pages(params)
     }
 
     /// Follows every `Shared` that the parameters select; resumes by itself.

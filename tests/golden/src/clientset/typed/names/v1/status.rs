@@ -4,13 +4,12 @@
 //! The typed client of `Status` (`names.example.com/v1`).
 
 use genclient_runtime::{
-    Api, Client, ListParams, ObjectList, Patch, Serialize, TypedClient,
+    Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
-    Apply, Create, Delete, DeleteCollection, Get, List, PatchRequest, Update, WatchStream,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
 use fixture_apis::names as v1;
-use std::fmt::Debug;
 
 /// Reads and writes the `Status` objects of one namespace.
 ///
@@ -22,54 +21,50 @@ pub struct StatusClient {
 
 impl StatusClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Creates the `Status`.
-    pub fn create<'a>(&'a self, object: &'a v1::Status) -> Create<'a, v1::Status> {
+    pub fn create(&self, object: &v1::Status) -> Write<v1::Status> {
         self.client.create(object)
     }
 
     /// Replaces the `Status`; its resource version must be the current one.
-    pub fn update<'a>(&'a self, object: &'a v1::Status) -> Update<'a, v1::Status> {
+    pub fn update(&self, object: &v1::Status) -> Write<v1::Status> {
         self.client.update(object)
     }
 
     /// Replaces the status of the `Status` and nothing else of it.
-    pub fn update_status<'a>(
-        &'a self,
-        object: &'a v1::Status,
-    ) -> Update<'a, v1::Status> {
+    pub fn update_status(&self, object: &v1::Status) -> Write<v1::Status> {
         self.client.update_status(object)
     }
 
     /// Deletes the `Status` of this name.
-    pub fn delete<'a>(&'a self, name: &'a str) -> Delete<'a, v1::Status> {
+    pub fn delete(&self, name: &str) -> Delete<v1::Status> {
         self.client.delete(name)
     }
 
     /// Deletes every `Status` that the parameters select.
-    pub fn delete_collection<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> DeleteCollection<'a, v1::Status> {
+    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `Status` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1::Status> {
+    pub fn get(&self, name: &str) -> Get<v1::Status> {
         self.client.get(name)
     }
 
     /// Reads every `Status` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Status, ObjectList<v1::Status>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Status>> {
         self.client.list(params)
+    }
+
+    /// Reads every `Status` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Status> {
+        self.client.pages(params)
     }
 
     /// Follows every `Status` that the parameters select; resumes by itself.
@@ -78,33 +73,33 @@ impl StatusClient {
     }
 
     /// Changes parts of the `Status` of this name.
-    pub fn patch<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> PatchRequest<'a, v1::Status, P> {
+    pub fn patch<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<v1::Status> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to a `Status`, as this field manager.
+    /// Applies a configuration to the `Status` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::Status, A> {
+    pub fn apply<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::Status> {
         self.client.apply(config, field_manager)
     }
 
-    /// Applies a configuration to the status of a `Status`, as this field manager.
+    /// Applies a configuration to the status of the `Status` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply_status<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::Status, A> {
+    pub fn apply_status<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::Status> {
         self.client.apply_status(config, field_manager)
     }
 
@@ -122,18 +117,20 @@ pub struct AllStatuses {
 
 impl AllStatuses {
     /// A client for all namespaces.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Reads every `Status` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Status, ObjectList<v1::Status>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Status>> {
         self.client.list(params)
+    }
+
+    /// Reads every `Status` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Status> {
+        self.client.pages(params)
     }
 
     /// Follows every `Status` that the parameters select; resumes by itself.

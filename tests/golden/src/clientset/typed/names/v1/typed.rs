@@ -3,12 +3,11 @@
 
 //! The typed client of `Typed` (`names.example.com/v1`).
 
-use genclient_runtime::{Api, Client, ListParams, ObjectList, Patch, Serialize};
+use genclient_runtime::{Api, ListParams, ObjectList, Patch, RestClient, Serialize};
 use genclient_runtime::client::{
-    Apply, Create, Delete, DeleteCollection, Get, List, PatchRequest, Update, WatchStream,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
 use fixture_apis::names as v1;
-use std::fmt::Debug;
 
 /// Reads and writes the `Typed` objects of one namespace.
 ///
@@ -20,46 +19,45 @@ pub struct TypedClient {
 
 impl TypedClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: ::genclient_runtime::TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Creates the `Typed`.
-    pub fn create<'a>(&'a self, object: &'a v1::Typed) -> Create<'a, v1::Typed> {
+    pub fn create(&self, object: &v1::Typed) -> Write<v1::Typed> {
         self.client.create(object)
     }
 
     /// Replaces the `Typed`; its resource version must be the current one.
-    pub fn update<'a>(&'a self, object: &'a v1::Typed) -> Update<'a, v1::Typed> {
+    pub fn update(&self, object: &v1::Typed) -> Write<v1::Typed> {
         self.client.update(object)
     }
 
     /// Deletes the `Typed` of this name.
-    pub fn delete<'a>(&'a self, name: &'a str) -> Delete<'a, v1::Typed> {
+    pub fn delete(&self, name: &str) -> Delete<v1::Typed> {
         self.client.delete(name)
     }
 
     /// Deletes every `Typed` that the parameters select.
-    pub fn delete_collection<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> DeleteCollection<'a, v1::Typed> {
+    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `Typed` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1::Typed> {
+    pub fn get(&self, name: &str) -> Get<v1::Typed> {
         self.client.get(name)
     }
 
     /// Reads every `Typed` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Typed, ObjectList<v1::Typed>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Typed>> {
         self.client.list(params)
+    }
+
+    /// Reads every `Typed` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Typed> {
+        self.client.pages(params)
     }
 
     /// Follows every `Typed` that the parameters select; resumes by itself.
@@ -68,22 +66,22 @@ impl TypedClient {
     }
 
     /// Changes parts of the `Typed` of this name.
-    pub fn patch<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> PatchRequest<'a, v1::Typed, P> {
+    pub fn patch<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<v1::Typed> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to a `Typed`, as this field manager.
+    /// Applies a configuration to the `Typed` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::Typed, A> {
+    pub fn apply<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::Typed> {
         self.client.apply(config, field_manager)
     }
 
@@ -101,18 +99,20 @@ pub struct AllTypeds {
 
 impl AllTypeds {
     /// A client for all namespaces.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: ::genclient_runtime::TypedClient::cluster(client),
         }
     }
 
     /// Reads every `Typed` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Typed, ObjectList<v1::Typed>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Typed>> {
         self.client.list(params)
+    }
+
+    /// Reads every `Typed` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Typed> {
+        self.client.pages(params)
     }
 
     /// Follows every `Typed` that the parameters select; resumes by itself.

@@ -3,12 +3,11 @@
 
 //! The typed client of `Concealed` (`nested.example.com/v1beta1`).
 
-use genclient_runtime::{Api, Client, ListParams, Patch, Serialize, TypedClient};
+use genclient_runtime::{Api, ListParams, Patch, RestClient, Serialize, TypedClient};
 use genclient_runtime::client::{
-    Apply, Create, Delete, DeleteCollection, Get, List, PatchRequest, Update, WatchStream,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
 use fixture_apis::given as v1beta1;
-use std::fmt::Debug;
 
 /// Reads and writes the `Concealed` objects of one namespace.
 ///
@@ -20,52 +19,45 @@ pub struct ConcealedClient {
 
 impl ConcealedClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Creates the `Concealed`.
-    pub fn create<'a>(
-        &'a self,
-        object: &'a v1beta1::Concealed,
-    ) -> Create<'a, v1beta1::Concealed> {
+    pub fn create(&self, object: &v1beta1::Concealed) -> Write<v1beta1::Concealed> {
         self.client.create(object)
     }
 
     /// Replaces the `Concealed`; its resource version must be the current one.
-    pub fn update<'a>(
-        &'a self,
-        object: &'a v1beta1::Concealed,
-    ) -> Update<'a, v1beta1::Concealed> {
+    pub fn update(&self, object: &v1beta1::Concealed) -> Write<v1beta1::Concealed> {
         self.client.update(object)
     }
 
     /// Deletes the `Concealed` of this name.
-    pub fn delete<'a>(&'a self, name: &'a str) -> Delete<'a, v1beta1::Concealed> {
+    pub fn delete(&self, name: &str) -> Delete<v1beta1::Concealed> {
         self.client.delete(name)
     }
 
     /// Deletes every `Concealed` that the parameters select.
-    pub fn delete_collection<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> DeleteCollection<'a, v1beta1::Concealed> {
+    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `Concealed` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1beta1::Concealed> {
+    pub fn get(&self, name: &str) -> Get<v1beta1::Concealed> {
         self.client.get(name)
     }
 
     /// Reads every `Concealed` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1beta1::Concealed, v1beta1::ConcealedList> {
+    pub fn list(&self, params: &ListParams) -> List<v1beta1::ConcealedList> {
         self.client.list(params)
+    }
+
+    /// Reads every `Concealed` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1beta1::Concealed> {
+        self.client.pages(params)
     }
 
     /// Follows every `Concealed` that the parameters select; resumes by itself.
@@ -74,22 +66,22 @@ impl ConcealedClient {
     }
 
     /// Changes parts of the `Concealed` of this name.
-    pub fn patch<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> PatchRequest<'a, v1beta1::Concealed, P> {
+    pub fn patch<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<v1beta1::Concealed> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to a `Concealed`, as this field manager.
+    /// Applies a configuration to the `Concealed` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1beta1::Concealed, A> {
+    pub fn apply<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1beta1::Concealed> {
         self.client.apply(config, field_manager)
     }
 
@@ -107,18 +99,20 @@ pub struct AllConcealeds {
 
 impl AllConcealeds {
     /// A client for all namespaces.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Reads every `Concealed` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1beta1::Concealed, v1beta1::ConcealedList> {
+    pub fn list(&self, params: &ListParams) -> List<v1beta1::ConcealedList> {
         self.client.list(params)
+    }
+
+    /// Reads every `Concealed` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1beta1::Concealed> {
+        self.client.pages(params)
     }
 
     /// Follows every `Concealed` that the parameters select; resumes by itself.

@@ -4,13 +4,12 @@
 //! The typed client of `Deep` (`nested.example.com/v1beta1`).
 
 use genclient_runtime::{
-    Api, Client, ListParams, ObjectList, Patch, Serialize, TypedClient,
+    Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
-    Apply, Create, Delete, DeleteCollection, Get, List, PatchRequest, Update, WatchStream,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
 use fixture_apis::facade as v1beta1;
-use std::fmt::Debug;
 
 /// Reads and writes the `Deep` objects of one namespace.
 ///
@@ -22,46 +21,45 @@ pub struct DeepClient {
 
 impl DeepClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Creates the `Deep`.
-    pub fn create<'a>(&'a self, object: &'a v1beta1::Deep) -> Create<'a, v1beta1::Deep> {
+    pub fn create(&self, object: &v1beta1::Deep) -> Write<v1beta1::Deep> {
         self.client.create(object)
     }
 
     /// Replaces the `Deep`; its resource version must be the current one.
-    pub fn update<'a>(&'a self, object: &'a v1beta1::Deep) -> Update<'a, v1beta1::Deep> {
+    pub fn update(&self, object: &v1beta1::Deep) -> Write<v1beta1::Deep> {
         self.client.update(object)
     }
 
     /// Deletes the `Deep` of this name.
-    pub fn delete<'a>(&'a self, name: &'a str) -> Delete<'a, v1beta1::Deep> {
+    pub fn delete(&self, name: &str) -> Delete<v1beta1::Deep> {
         self.client.delete(name)
     }
 
     /// Deletes every `Deep` that the parameters select.
-    pub fn delete_collection<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> DeleteCollection<'a, v1beta1::Deep> {
+    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `Deep` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1beta1::Deep> {
+    pub fn get(&self, name: &str) -> Get<v1beta1::Deep> {
         self.client.get(name)
     }
 
     /// Reads every `Deep` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1beta1::Deep, ObjectList<v1beta1::Deep>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1beta1::Deep>> {
         self.client.list(params)
+    }
+
+    /// Reads every `Deep` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1beta1::Deep> {
+        self.client.pages(params)
     }
 
     /// Follows every `Deep` that the parameters select; resumes by itself.
@@ -70,22 +68,22 @@ impl DeepClient {
     }
 
     /// Changes parts of the `Deep` of this name.
-    pub fn patch<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> PatchRequest<'a, v1beta1::Deep, P> {
+    pub fn patch<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<v1beta1::Deep> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to a `Deep`, as this field manager.
+    /// Applies a configuration to the `Deep` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1beta1::Deep, A> {
+    pub fn apply<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1beta1::Deep> {
         self.client.apply(config, field_manager)
     }
 
@@ -103,18 +101,20 @@ pub struct AllDeeps {
 
 impl AllDeeps {
     /// A client for all namespaces.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Reads every `Deep` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1beta1::Deep, ObjectList<v1beta1::Deep>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1beta1::Deep>> {
         self.client.list(params)
+    }
+
+    /// Reads every `Deep` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1beta1::Deep> {
+        self.client.pages(params)
     }
 
     /// Follows every `Deep` that the parameters select; resumes by itself.

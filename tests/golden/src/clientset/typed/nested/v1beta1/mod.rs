@@ -3,7 +3,7 @@
 
 //! The typed clients of `nested.example.com/v1beta1`.
 
-use genclient_runtime::Client;
+use genclient_runtime::{Client, RestClient};
 
 mod concealed;
 mod deep;
@@ -12,15 +12,15 @@ pub use concealed::{AllConcealeds, ConcealedClient};
 pub use deep::{AllDeeps, DeepClient};
 
 /// The typed clients of `nested.example.com/v1beta1`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct NestedV1beta1Client {
-    client: Client,
+    client: RestClient,
 }
 
 impl NestedV1beta1Client {
-    /// The clients on a connection that is there already.
-    pub fn new(client: Client) -> Self {
-        Self { client }
+    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    pub fn new(client: impl Into<RestClient>) -> Self {
+        Self { client: client.into() }
     }
 
     /// The `Concealed` objects of one namespace.
@@ -45,6 +45,6 @@ impl NestedV1beta1Client {
 
     /// The connection, for whatever has no typed client.
     pub fn client(&self) -> &Client {
-        &self.client
+        self.client.client()
     }
 }

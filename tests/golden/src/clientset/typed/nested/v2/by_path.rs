@@ -3,12 +3,11 @@
 
 //! The typed client of `ByPath` (`nested.example.com/v2`).
 
-use genclient_runtime::{Api, Client, ListParams, Patch, Serialize, TypedClient};
+use genclient_runtime::{Api, ListParams, Patch, RestClient, Serialize, TypedClient};
 use genclient_runtime::client::{
-    Apply, Create, Delete, DeleteCollection, Get, List, PatchRequest, Update, WatchStream,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
 use fixture_apis::other_name as v2;
-use std::fmt::Debug;
 
 /// Reads and writes the `ByPath` objects of one namespace.
 ///
@@ -20,46 +19,45 @@ pub struct ByPathClient {
 
 impl ByPathClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Creates the `ByPath`.
-    pub fn create<'a>(&'a self, object: &'a v2::ByPath) -> Create<'a, v2::ByPath> {
+    pub fn create(&self, object: &v2::ByPath) -> Write<v2::ByPath> {
         self.client.create(object)
     }
 
     /// Replaces the `ByPath`; its resource version must be the current one.
-    pub fn update<'a>(&'a self, object: &'a v2::ByPath) -> Update<'a, v2::ByPath> {
+    pub fn update(&self, object: &v2::ByPath) -> Write<v2::ByPath> {
         self.client.update(object)
     }
 
     /// Deletes the `ByPath` of this name.
-    pub fn delete<'a>(&'a self, name: &'a str) -> Delete<'a, v2::ByPath> {
+    pub fn delete(&self, name: &str) -> Delete<v2::ByPath> {
         self.client.delete(name)
     }
 
     /// Deletes every `ByPath` that the parameters select.
-    pub fn delete_collection<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> DeleteCollection<'a, v2::ByPath> {
+    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `ByPath` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v2::ByPath> {
+    pub fn get(&self, name: &str) -> Get<v2::ByPath> {
         self.client.get(name)
     }
 
     /// Reads every `ByPath` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v2::ByPath, v2::ByPathList> {
+    pub fn list(&self, params: &ListParams) -> List<v2::ByPathList> {
         self.client.list(params)
+    }
+
+    /// Reads every `ByPath` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v2::ByPath> {
+        self.client.pages(params)
     }
 
     /// Follows every `ByPath` that the parameters select; resumes by itself.
@@ -68,22 +66,22 @@ impl ByPathClient {
     }
 
     /// Changes parts of the `ByPath` of this name.
-    pub fn patch<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> PatchRequest<'a, v2::ByPath, P> {
+    pub fn patch<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<v2::ByPath> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to a `ByPath`, as this field manager.
+    /// Applies a configuration to the `ByPath` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v2::ByPath, A> {
+    pub fn apply<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v2::ByPath> {
         self.client.apply(config, field_manager)
     }
 
@@ -101,18 +99,20 @@ pub struct AllByPaths {
 
 impl AllByPaths {
     /// A client for all namespaces.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Reads every `ByPath` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v2::ByPath, v2::ByPathList> {
+    pub fn list(&self, params: &ListParams) -> List<v2::ByPathList> {
         self.client.list(params)
+    }
+
+    /// Reads every `ByPath` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v2::ByPath> {
+        self.client.pages(params)
     }
 
     /// Follows every `ByPath` that the parameters select; resumes by itself.

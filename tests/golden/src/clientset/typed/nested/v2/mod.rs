@@ -3,22 +3,22 @@
 
 //! The typed clients of `nested.example.com/v2`.
 
-use genclient_runtime::Client;
+use genclient_runtime::{Client, RestClient};
 
 mod by_path;
 
 pub use by_path::{AllByPaths, ByPathClient};
 
 /// The typed clients of `nested.example.com/v2`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct NestedV2Client {
-    client: Client,
+    client: RestClient,
 }
 
 impl NestedV2Client {
-    /// The clients on a connection that is there already.
-    pub fn new(client: Client) -> Self {
-        Self { client }
+    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    pub fn new(client: impl Into<RestClient>) -> Self {
+        Self { client: client.into() }
     }
 
     /// The `ByPath` objects of one namespace.
@@ -33,6 +33,6 @@ impl NestedV2Client {
 
     /// The connection, for whatever has no typed client.
     pub fn client(&self) -> &Client {
-        &self.client
+        self.client.client()
     }
 }

@@ -4,13 +4,12 @@
 //! The typed client of `Endpoints` (`plurals.example.com/v1`).
 
 use genclient_runtime::{
-    Api, Client, ListParams, ObjectList, Patch, Serialize, TypedClient,
+    Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
-    Apply, Create, Delete, DeleteCollection, Get, List, PatchRequest, Update, WatchStream,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
 use fixture_apis::plurals as v1;
-use std::fmt::Debug;
 
 /// Reads and writes the `Endpoints` objects of one namespace.
 ///
@@ -22,46 +21,45 @@ pub struct EndpointsClient {
 
 impl EndpointsClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Creates the `Endpoints`.
-    pub fn create<'a>(&'a self, object: &'a v1::Endpoints) -> Create<'a, v1::Endpoints> {
+    pub fn create(&self, object: &v1::Endpoints) -> Write<v1::Endpoints> {
         self.client.create(object)
     }
 
     /// Replaces the `Endpoints`; its resource version must be the current one.
-    pub fn update<'a>(&'a self, object: &'a v1::Endpoints) -> Update<'a, v1::Endpoints> {
+    pub fn update(&self, object: &v1::Endpoints) -> Write<v1::Endpoints> {
         self.client.update(object)
     }
 
     /// Deletes the `Endpoints` of this name.
-    pub fn delete<'a>(&'a self, name: &'a str) -> Delete<'a, v1::Endpoints> {
+    pub fn delete(&self, name: &str) -> Delete<v1::Endpoints> {
         self.client.delete(name)
     }
 
     /// Deletes every `Endpoints` that the parameters select.
-    pub fn delete_collection<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> DeleteCollection<'a, v1::Endpoints> {
+    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `Endpoints` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1::Endpoints> {
+    pub fn get(&self, name: &str) -> Get<v1::Endpoints> {
         self.client.get(name)
     }
 
     /// Reads every `Endpoints` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Endpoints, ObjectList<v1::Endpoints>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Endpoints>> {
         self.client.list(params)
+    }
+
+    /// Reads every `Endpoints` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Endpoints> {
+        self.client.pages(params)
     }
 
     /// Follows every `Endpoints` that the parameters select; resumes by itself.
@@ -70,22 +68,22 @@ impl EndpointsClient {
     }
 
     /// Changes parts of the `Endpoints` of this name.
-    pub fn patch<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> PatchRequest<'a, v1::Endpoints, P> {
+    pub fn patch<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<v1::Endpoints> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to a `Endpoints`, as this field manager.
+    /// Applies a configuration to the `Endpoints` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::Endpoints, A> {
+    pub fn apply<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::Endpoints> {
         self.client.apply(config, field_manager)
     }
 
@@ -103,18 +101,20 @@ pub struct AllEndpoints {
 
 impl AllEndpoints {
     /// A client for all namespaces.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Reads every `Endpoints` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Endpoints, ObjectList<v1::Endpoints>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Endpoints>> {
         self.client.list(params)
+    }
+
+    /// Reads every `Endpoints` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Endpoints> {
+        self.client.pages(params)
     }
 
     /// Follows every `Endpoints` that the parameters select; resumes by itself.

@@ -4,13 +4,12 @@
 //! The typed client of `Ingress` (`plurals.example.com/v1`).
 
 use genclient_runtime::{
-    Api, Client, ListParams, ObjectList, Patch, Serialize, TypedClient,
+    Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
-    Apply, Create, Delete, DeleteCollection, Get, List, PatchRequest, Update, WatchStream,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
 use fixture_apis::plurals as v1;
-use std::fmt::Debug;
 
 /// Reads and writes the `Ingress` objects of one namespace.
 ///
@@ -22,46 +21,45 @@ pub struct IngressClient {
 
 impl IngressClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Creates the `Ingress`.
-    pub fn create<'a>(&'a self, object: &'a v1::Ingress) -> Create<'a, v1::Ingress> {
+    pub fn create(&self, object: &v1::Ingress) -> Write<v1::Ingress> {
         self.client.create(object)
     }
 
     /// Replaces the `Ingress`; its resource version must be the current one.
-    pub fn update<'a>(&'a self, object: &'a v1::Ingress) -> Update<'a, v1::Ingress> {
+    pub fn update(&self, object: &v1::Ingress) -> Write<v1::Ingress> {
         self.client.update(object)
     }
 
     /// Deletes the `Ingress` of this name.
-    pub fn delete<'a>(&'a self, name: &'a str) -> Delete<'a, v1::Ingress> {
+    pub fn delete(&self, name: &str) -> Delete<v1::Ingress> {
         self.client.delete(name)
     }
 
     /// Deletes every `Ingress` that the parameters select.
-    pub fn delete_collection<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> DeleteCollection<'a, v1::Ingress> {
+    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `Ingress` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1::Ingress> {
+    pub fn get(&self, name: &str) -> Get<v1::Ingress> {
         self.client.get(name)
     }
 
     /// Reads every `Ingress` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Ingress, ObjectList<v1::Ingress>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Ingress>> {
         self.client.list(params)
+    }
+
+    /// Reads every `Ingress` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Ingress> {
+        self.client.pages(params)
     }
 
     /// Follows every `Ingress` that the parameters select; resumes by itself.
@@ -70,22 +68,22 @@ impl IngressClient {
     }
 
     /// Changes parts of the `Ingress` of this name.
-    pub fn patch<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> PatchRequest<'a, v1::Ingress, P> {
+    pub fn patch<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<v1::Ingress> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to a `Ingress`, as this field manager.
+    /// Applies a configuration to the `Ingress` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::Ingress, A> {
+    pub fn apply<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::Ingress> {
         self.client.apply(config, field_manager)
     }
 
@@ -103,18 +101,20 @@ pub struct AllIngresses {
 
 impl AllIngresses {
     /// A client for all namespaces.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Reads every `Ingress` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Ingress, ObjectList<v1::Ingress>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Ingress>> {
         self.client.list(params)
+    }
+
+    /// Reads every `Ingress` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Ingress> {
+        self.client.pages(params)
     }
 
     /// Follows every `Ingress` that the parameters select; resumes by itself.

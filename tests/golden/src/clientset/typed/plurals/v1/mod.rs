@@ -3,7 +3,7 @@
 
 //! The typed clients of `plurals.example.com/v1`.
 
-use genclient_runtime::Client;
+use genclient_runtime::{Client, RestClient};
 
 mod datum;
 mod endpoints;
@@ -20,15 +20,15 @@ pub use network_policy::{AllNetworkPolicies, NetworkPolicyClient};
 pub use vpc_peering::{AllVpcPeerings, VPCPeeringClient};
 
 /// The typed clients of `plurals.example.com/v1`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct PluralsV1Client {
-    client: Client,
+    client: RestClient,
 }
 
 impl PluralsV1Client {
-    /// The clients on a connection that is there already.
-    pub fn new(client: Client) -> Self {
-        Self { client }
+    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    pub fn new(client: impl Into<RestClient>) -> Self {
+        Self { client: client.into() }
     }
 
     /// The `Datum` objects of one namespace.
@@ -93,6 +93,6 @@ impl PluralsV1Client {
 
     /// The connection, for whatever has no typed client.
     pub fn client(&self) -> &Client {
-        &self.client
+        self.client.client()
     }
 }

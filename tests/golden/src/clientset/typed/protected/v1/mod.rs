@@ -3,7 +3,7 @@
 
 //! The typed clients of `protected.k8s.io/v1`.
 
-use genclient_runtime::Client;
+use genclient_runtime::{Client, RestClient};
 
 mod aggregated;
 mod approved;
@@ -12,15 +12,15 @@ pub use aggregated::{AllAggregateds, AggregatedClient};
 pub use approved::{AllApproveds, ApprovedClient};
 
 /// The typed clients of `protected.k8s.io/v1`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct ProtectedV1Client {
-    client: Client,
+    client: RestClient,
 }
 
 impl ProtectedV1Client {
-    /// The clients on a connection that is there already.
-    pub fn new(client: Client) -> Self {
-        Self { client }
+    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    pub fn new(client: impl Into<RestClient>) -> Self {
+        Self { client: client.into() }
     }
 
     /// The `Aggregated` objects of one namespace.
@@ -45,6 +45,6 @@ impl ProtectedV1Client {
 
     /// The connection, for whatever has no typed client.
     pub fn client(&self) -> &Client {
-        &self.client
+        self.client.client()
     }
 }

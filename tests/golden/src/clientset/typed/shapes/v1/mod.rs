@@ -3,7 +3,7 @@
 
 //! The typed clients of `shapes.example.com/v1`.
 
-use genclient_runtime::Client;
+use genclient_runtime::{Client, RestClient};
 
 mod marker;
 mod moon;
@@ -20,15 +20,15 @@ pub use reported::{AllReporteds, ReportedClient};
 pub use silent::{AllSilents, SilentClient};
 
 /// The typed clients of `shapes.example.com/v1`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct ShapesV1Client {
-    client: Client,
+    client: RestClient,
 }
 
 impl ShapesV1Client {
-    /// The clients on a connection that is there already.
-    pub fn new(client: Client) -> Self {
-        Self { client }
+    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    pub fn new(client: impl Into<RestClient>) -> Self {
+        Self { client: client.into() }
     }
 
     /// The `Marker` objects of one namespace.
@@ -83,6 +83,6 @@ impl ShapesV1Client {
 
     /// The connection, for whatever has no typed client.
     pub fn client(&self) -> &Client {
-        &self.client
+        self.client.client()
     }
 }

@@ -4,13 +4,12 @@
 //! The typed client of `Moon` (`shapes.example.com/v1`).
 
 use genclient_runtime::{
-    Api, Client, ListParams, ObjectList, Patch, Serialize, TypedClient,
+    Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
-    Apply, Create, Delete, DeleteCollection, Get, List, PatchRequest, Update, WatchStream,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
 use fixture_apis::shapes as v1;
-use std::fmt::Debug;
 
 /// Reads and writes the `Moon` objects of the cluster.
 ///
@@ -22,51 +21,50 @@ pub struct MoonClient {
 
 impl MoonClient {
     /// A client for the cluster.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Creates the `Moon`.
-    pub fn create<'a>(&'a self, object: &'a v1::Moon) -> Create<'a, v1::Moon> {
+    pub fn create(&self, object: &v1::Moon) -> Write<v1::Moon> {
         self.client.create(object)
     }
 
     /// Replaces the `Moon`; its resource version must be the current one.
-    pub fn update<'a>(&'a self, object: &'a v1::Moon) -> Update<'a, v1::Moon> {
+    pub fn update(&self, object: &v1::Moon) -> Write<v1::Moon> {
         self.client.update(object)
     }
 
     /// Replaces the status of the `Moon` and nothing else of it.
-    pub fn update_status<'a>(&'a self, object: &'a v1::Moon) -> Update<'a, v1::Moon> {
+    pub fn update_status(&self, object: &v1::Moon) -> Write<v1::Moon> {
         self.client.update_status(object)
     }
 
     /// Deletes the `Moon` of this name.
-    pub fn delete<'a>(&'a self, name: &'a str) -> Delete<'a, v1::Moon> {
+    pub fn delete(&self, name: &str) -> Delete<v1::Moon> {
         self.client.delete(name)
     }
 
     /// Deletes every `Moon` that the parameters select.
-    pub fn delete_collection<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> DeleteCollection<'a, v1::Moon> {
+    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `Moon` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1::Moon> {
+    pub fn get(&self, name: &str) -> Get<v1::Moon> {
         self.client.get(name)
     }
 
     /// Reads every `Moon` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Moon, ObjectList<v1::Moon>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Moon>> {
         self.client.list(params)
+    }
+
+    /// Reads every `Moon` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Moon> {
+        self.client.pages(params)
     }
 
     /// Follows every `Moon` that the parameters select; resumes by itself.
@@ -75,33 +73,33 @@ impl MoonClient {
     }
 
     /// Changes parts of the `Moon` of this name.
-    pub fn patch<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> PatchRequest<'a, v1::Moon, P> {
+    pub fn patch<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<v1::Moon> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to a `Moon`, as this field manager.
+    /// Applies a configuration to the `Moon` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::Moon, A> {
+    pub fn apply<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::Moon> {
         self.client.apply(config, field_manager)
     }
 
-    /// Applies a configuration to the status of a `Moon`, as this field manager.
+    /// Applies a configuration to the status of the `Moon` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply_status<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::Moon, A> {
+    pub fn apply_status<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::Moon> {
         self.client.apply_status(config, field_manager)
     }
 

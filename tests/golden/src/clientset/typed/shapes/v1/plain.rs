@@ -3,12 +3,11 @@
 
 //! The typed client of `Plain` (`shapes.example.com/v1`).
 
-use genclient_runtime::{Api, Client, ListParams, Patch, Serialize, TypedClient};
+use genclient_runtime::{Api, ListParams, Patch, RestClient, Serialize, TypedClient};
 use genclient_runtime::client::{
-    Apply, Create, Delete, DeleteCollection, Get, List, PatchRequest, Update, WatchStream,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
 use fixture_apis::shapes as v1;
-use std::fmt::Debug;
 
 /// Reads and writes the `Plain` objects of one namespace.
 ///
@@ -20,46 +19,45 @@ pub struct PlainClient {
 
 impl PlainClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Creates the `Plain`.
-    pub fn create<'a>(&'a self, object: &'a v1::Plain) -> Create<'a, v1::Plain> {
+    pub fn create(&self, object: &v1::Plain) -> Write<v1::Plain> {
         self.client.create(object)
     }
 
     /// Replaces the `Plain`; its resource version must be the current one.
-    pub fn update<'a>(&'a self, object: &'a v1::Plain) -> Update<'a, v1::Plain> {
+    pub fn update(&self, object: &v1::Plain) -> Write<v1::Plain> {
         self.client.update(object)
     }
 
     /// Deletes the `Plain` of this name.
-    pub fn delete<'a>(&'a self, name: &'a str) -> Delete<'a, v1::Plain> {
+    pub fn delete(&self, name: &str) -> Delete<v1::Plain> {
         self.client.delete(name)
     }
 
     /// Deletes every `Plain` that the parameters select.
-    pub fn delete_collection<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> DeleteCollection<'a, v1::Plain> {
+    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `Plain` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1::Plain> {
+    pub fn get(&self, name: &str) -> Get<v1::Plain> {
         self.client.get(name)
     }
 
     /// Reads every `Plain` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Plain, v1::PlainList> {
+    pub fn list(&self, params: &ListParams) -> List<v1::PlainList> {
         self.client.list(params)
+    }
+
+    /// Reads every `Plain` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Plain> {
+        self.client.pages(params)
     }
 
     /// Follows every `Plain` that the parameters select; resumes by itself.
@@ -68,22 +66,22 @@ impl PlainClient {
     }
 
     /// Changes parts of the `Plain` of this name.
-    pub fn patch<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> PatchRequest<'a, v1::Plain, P> {
+    pub fn patch<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<v1::Plain> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to a `Plain`, as this field manager.
+    /// Applies a configuration to the `Plain` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::Plain, A> {
+    pub fn apply<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::Plain> {
         self.client.apply(config, field_manager)
     }
 
@@ -101,18 +99,20 @@ pub struct AllPlains {
 
 impl AllPlains {
     /// A client for all namespaces.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Reads every `Plain` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Plain, v1::PlainList> {
+    pub fn list(&self, params: &ListParams) -> List<v1::PlainList> {
         self.client.list(params)
+    }
+
+    /// Reads every `Plain` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Plain> {
+        self.client.pages(params)
     }
 
     /// Follows every `Plain` that the parameters select; resumes by itself.

@@ -3,7 +3,7 @@
 
 //! The typed client of `ClusterNoVerbs` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Api, Client, TypedClient};
+use genclient_runtime::{Api, RestClient, TypedClient};
 use fixture_apis::verbs as v1;
 
 /// Reads and writes the `ClusterNoVerbs` objects of the cluster.
@@ -16,7 +16,7 @@ pub struct ClusterNoVerbsClient {
 
 impl ClusterNoVerbsClient {
     /// A client for the cluster.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }

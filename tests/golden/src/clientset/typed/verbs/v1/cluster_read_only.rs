@@ -3,8 +3,8 @@
 
 //! The typed client of `ClusterReadOnly` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Api, Client, ListParams, ObjectList, TypedClient};
-use genclient_runtime::client::{Get, List, WatchStream};
+use genclient_runtime::{Api, ListParams, ObjectList, RestClient, TypedClient};
+use genclient_runtime::client::{Get, List, Pages, WatchStream};
 use fixture_apis::verbs as v1;
 
 /// Reads and writes the `ClusterReadOnly` objects of the cluster.
@@ -17,23 +17,25 @@ pub struct ClusterReadOnlyClient {
 
 impl ClusterReadOnlyClient {
     /// A client for the cluster.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Reads the `ClusterReadOnly` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1::ClusterReadOnly> {
+    pub fn get(&self, name: &str) -> Get<v1::ClusterReadOnly> {
         self.client.get(name)
     }
 
     /// Reads every `ClusterReadOnly` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::ClusterReadOnly, ObjectList<v1::ClusterReadOnly>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::ClusterReadOnly>> {
         self.client.list(params)
+    }
+
+    /// Reads every `ClusterReadOnly` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::ClusterReadOnly> {
+        self.client.pages(params)
     }
 
     /// Follows every `ClusterReadOnly` that the parameters select; resumes by itself.

@@ -3,7 +3,7 @@
 
 //! The typed clients of `verbs.example.com/v1`.
 
-use genclient_runtime::Client;
+use genclient_runtime::{Client, RestClient};
 
 mod cluster_no_verbs;
 mod cluster_read_only;
@@ -38,15 +38,15 @@ pub use skip_some::SkipSomeClient;
 pub use skip_watch::{AllSkipWatches, SkipWatchClient};
 
 /// The typed clients of `verbs.example.com/v1`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct VerbsV1Client {
-    client: Client,
+    client: RestClient,
 }
 
 impl VerbsV1Client {
-    /// The clients on a connection that is there already.
-    pub fn new(client: Client) -> Self {
-        Self { client }
+    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    pub fn new(client: impl Into<RestClient>) -> Self {
+        Self { client: client.into() }
     }
 
     /// The `ClusterNoVerbs` objects of the cluster.
@@ -164,6 +164,6 @@ impl VerbsV1Client {
 
     /// The connection, for whatever has no typed client.
     pub fn client(&self) -> &Client {
-        &self.client
+        self.client.client()
     }
 }

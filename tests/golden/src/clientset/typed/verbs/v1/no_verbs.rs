@@ -3,7 +3,7 @@
 
 //! The typed client of `NoVerbs` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Api, Client, TypedClient};
+use genclient_runtime::{Api, RestClient, TypedClient};
 use fixture_apis::verbs as v1;
 
 /// Reads and writes the `NoVerbs` objects of one namespace.
@@ -16,7 +16,7 @@ pub struct NoVerbsClient {
 
 impl NoVerbsClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }

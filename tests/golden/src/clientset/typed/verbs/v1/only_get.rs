@@ -3,7 +3,7 @@
 
 //! The typed client of `OnlyGet` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Api, Client, TypedClient};
+use genclient_runtime::{Api, RestClient, TypedClient};
 use genclient_runtime::client::Get;
 use fixture_apis::verbs as v1;
 
@@ -17,14 +17,14 @@ pub struct OnlyGetClient {
 
 impl OnlyGetClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Reads the `OnlyGet` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1::OnlyGet> {
+    pub fn get(&self, name: &str) -> Get<v1::OnlyGet> {
         self.client.get(name)
     }
 

@@ -3,8 +3,8 @@
 
 //! The typed client of `OnlyListWatch` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Api, Client, ListParams, ObjectList, TypedClient};
-use genclient_runtime::client::{List, WatchStream};
+use genclient_runtime::{Api, ListParams, ObjectList, RestClient, TypedClient};
+use genclient_runtime::client::{List, Pages, WatchStream};
 use fixture_apis::verbs as v1;
 
 /// Reads and writes the `OnlyListWatch` objects of one namespace.
@@ -17,18 +17,20 @@ pub struct OnlyListWatchClient {
 
 impl OnlyListWatchClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Reads every `OnlyListWatch` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::OnlyListWatch, ObjectList<v1::OnlyListWatch>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::OnlyListWatch>> {
         self.client.list(params)
+    }
+
+    /// Reads every `OnlyListWatch` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::OnlyListWatch> {
+        self.client.pages(params)
     }
 
     /// Follows every `OnlyListWatch` that the parameters select; resumes by itself.
@@ -50,18 +52,20 @@ pub struct AllOnlyListWatches {
 
 impl AllOnlyListWatches {
     /// A client for all namespaces.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Reads every `OnlyListWatch` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::OnlyListWatch, ObjectList<v1::OnlyListWatch>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::OnlyListWatch>> {
         self.client.list(params)
+    }
+
+    /// Reads every `OnlyListWatch` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::OnlyListWatch> {
+        self.client.pages(params)
     }
 
     /// Follows every `OnlyListWatch` that the parameters select; resumes by itself.

@@ -3,8 +3,8 @@
 
 //! The typed client of `OnlyStatus` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Api, Client, Serialize, TypedClient};
-use genclient_runtime::client::{Apply, Update};
+use genclient_runtime::{Api, RestClient, Serialize, TypedClient};
+use genclient_runtime::client::{Apply, Write};
 use fixture_apis::verbs as v1;
 
 /// Reads and writes the `OnlyStatus` objects of one namespace.
@@ -17,28 +17,25 @@ pub struct OnlyStatusClient {
 
 impl OnlyStatusClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Replaces the status of the `OnlyStatus` and nothing else of it.
-    pub fn update_status<'a>(
-        &'a self,
-        object: &'a v1::OnlyStatus,
-    ) -> Update<'a, v1::OnlyStatus> {
+    pub fn update_status(&self, object: &v1::OnlyStatus) -> Write<v1::OnlyStatus> {
         self.client.update_status(object)
     }
 
-    /// Applies a configuration to the status of a `OnlyStatus`, as this field manager.
+    /// Applies a configuration to the status of the `OnlyStatus` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply_status<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::OnlyStatus, A> {
+    pub fn apply_status<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::OnlyStatus> {
         self.client.apply_status(config, field_manager)
     }
 

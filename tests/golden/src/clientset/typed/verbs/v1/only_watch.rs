@@ -3,7 +3,7 @@
 
 //! The typed client of `OnlyWatch` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Api, Client, ListParams, TypedClient};
+use genclient_runtime::{Api, ListParams, RestClient, TypedClient};
 use genclient_runtime::client::WatchStream;
 use fixture_apis::verbs as v1;
 
@@ -17,7 +17,7 @@ pub struct OnlyWatchClient {
 
 impl OnlyWatchClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
@@ -42,7 +42,7 @@ pub struct AllOnlyWatches {
 
 impl AllOnlyWatches {
     /// A client for all namespaces.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }

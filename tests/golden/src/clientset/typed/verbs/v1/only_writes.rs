@@ -3,12 +3,9 @@
 
 //! The typed client of `OnlyWrites` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Api, Client, ListParams, Patch, Serialize, TypedClient};
-use genclient_runtime::client::{
-    Apply, Create, Delete, DeleteCollection, PatchRequest, Update,
-};
+use genclient_runtime::{Api, ListParams, Patch, RestClient, Serialize, TypedClient};
+use genclient_runtime::client::{Apply, Delete, DeleteCollection, PatchRequest, Write};
 use fixture_apis::verbs as v1;
-use std::fmt::Debug;
 
 /// Reads and writes the `OnlyWrites` objects of one namespace.
 ///
@@ -20,58 +17,49 @@ pub struct OnlyWritesClient {
 
 impl OnlyWritesClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Creates the `OnlyWrites`.
-    pub fn create<'a>(
-        &'a self,
-        object: &'a v1::OnlyWrites,
-    ) -> Create<'a, v1::OnlyWrites> {
+    pub fn create(&self, object: &v1::OnlyWrites) -> Write<v1::OnlyWrites> {
         self.client.create(object)
     }
 
     /// Replaces the `OnlyWrites`; its resource version must be the current one.
-    pub fn update<'a>(
-        &'a self,
-        object: &'a v1::OnlyWrites,
-    ) -> Update<'a, v1::OnlyWrites> {
+    pub fn update(&self, object: &v1::OnlyWrites) -> Write<v1::OnlyWrites> {
         self.client.update(object)
     }
 
     /// Deletes the `OnlyWrites` of this name.
-    pub fn delete<'a>(&'a self, name: &'a str) -> Delete<'a, v1::OnlyWrites> {
+    pub fn delete(&self, name: &str) -> Delete<v1::OnlyWrites> {
         self.client.delete(name)
     }
 
     /// Deletes every `OnlyWrites` that the parameters select.
-    pub fn delete_collection<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> DeleteCollection<'a, v1::OnlyWrites> {
+    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Changes parts of the `OnlyWrites` of this name.
-    pub fn patch<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> PatchRequest<'a, v1::OnlyWrites, P> {
+    pub fn patch<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<v1::OnlyWrites> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to a `OnlyWrites`, as this field manager.
+    /// Applies a configuration to the `OnlyWrites` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::OnlyWrites, A> {
+    pub fn apply<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::OnlyWrites> {
         self.client.apply(config, field_manager)
     }
 

@@ -3,8 +3,8 @@
 
 //! The typed client of `ReadOnly` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Api, Client, ListParams, ObjectList, TypedClient};
-use genclient_runtime::client::{Get, List, WatchStream};
+use genclient_runtime::{Api, ListParams, ObjectList, RestClient, TypedClient};
+use genclient_runtime::client::{Get, List, Pages, WatchStream};
 use fixture_apis::verbs as v1;
 
 /// Reads and writes the `ReadOnly` objects of one namespace.
@@ -17,23 +17,25 @@ pub struct ReadOnlyClient {
 
 impl ReadOnlyClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Reads the `ReadOnly` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1::ReadOnly> {
+    pub fn get(&self, name: &str) -> Get<v1::ReadOnly> {
         self.client.get(name)
     }
 
     /// Reads every `ReadOnly` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::ReadOnly, ObjectList<v1::ReadOnly>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::ReadOnly>> {
         self.client.list(params)
+    }
+
+    /// Reads every `ReadOnly` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::ReadOnly> {
+        self.client.pages(params)
     }
 
     /// Follows every `ReadOnly` that the parameters select; resumes by itself.
@@ -55,18 +57,20 @@ pub struct AllReadOnlies {
 
 impl AllReadOnlies {
     /// A client for all namespaces.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Reads every `ReadOnly` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::ReadOnly, ObjectList<v1::ReadOnly>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::ReadOnly>> {
         self.client.list(params)
+    }
+
+    /// Reads every `ReadOnly` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::ReadOnly> {
+        self.client.pages(params)
     }
 
     /// Follows every `ReadOnly` that the parameters select; resumes by itself.

@@ -3,8 +3,8 @@
 
 //! The typed client of `ReadOnlyWithoutWatch` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Api, Client, ListParams, ObjectList, TypedClient};
-use genclient_runtime::client::{Get, List};
+use genclient_runtime::{Api, ListParams, ObjectList, RestClient, TypedClient};
+use genclient_runtime::client::{Get, List, Pages};
 use fixture_apis::verbs as v1;
 
 /// Reads and writes the `ReadOnlyWithoutWatch` objects of one namespace.
@@ -17,23 +17,28 @@ pub struct ReadOnlyWithoutWatchClient {
 
 impl ReadOnlyWithoutWatchClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Reads the `ReadOnlyWithoutWatch` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1::ReadOnlyWithoutWatch> {
+    pub fn get(&self, name: &str) -> Get<v1::ReadOnlyWithoutWatch> {
         self.client.get(name)
     }
 
     /// Reads every `ReadOnlyWithoutWatch` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::ReadOnlyWithoutWatch, ObjectList<v1::ReadOnlyWithoutWatch>> {
+    pub fn list(
+        &self,
+        params: &ListParams,
+    ) -> List<ObjectList<v1::ReadOnlyWithoutWatch>> {
         self.client.list(params)
+    }
+
+    /// Reads every `ReadOnlyWithoutWatch` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::ReadOnlyWithoutWatch> {
+        self.client.pages(params)
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
@@ -50,17 +55,22 @@ pub struct AllReadOnlyWithoutWatches {
 
 impl AllReadOnlyWithoutWatches {
     /// A client for all namespaces.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Reads every `ReadOnlyWithoutWatch` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::ReadOnlyWithoutWatch, ObjectList<v1::ReadOnlyWithoutWatch>> {
+    pub fn list(
+        &self,
+        params: &ListParams,
+    ) -> List<ObjectList<v1::ReadOnlyWithoutWatch>> {
         self.client.list(params)
+    }
+
+    /// Reads every `ReadOnlyWithoutWatch` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::ReadOnlyWithoutWatch> {
+        self.client.pages(params)
     }
 }

@@ -3,8 +3,8 @@
 
 //! The typed client of `Review` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Api, Client, TypedClient};
-use genclient_runtime::client::SubresourceCreate;
+use genclient_runtime::{Api, RestClient, TypedClient};
+use genclient_runtime::client::Write;
 use fixture_apis::verbs as v1;
 
 /// Reads and writes the `Review` objects of one namespace.
@@ -17,17 +17,14 @@ pub struct ReviewClient {
 
 impl ReviewClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Creates the `Review`.
-    pub fn evaluate<'a>(
-        &'a self,
-        input: &'a v1::Review,
-    ) -> SubresourceCreate<'a, v1::Review, v1::Review, v1::Review> {
+    pub fn evaluate(&self, input: &v1::Review) -> Write<v1::Review> {
         self.client.create_as(input)
     }
 

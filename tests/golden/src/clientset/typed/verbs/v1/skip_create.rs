@@ -4,13 +4,12 @@
 //! The typed client of `SkipCreate` (`verbs.example.com/v1`).
 
 use genclient_runtime::{
-    Api, Client, ListParams, ObjectList, Patch, Serialize, TypedClient,
+    Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
-    Apply, Delete, DeleteCollection, Get, List, PatchRequest, Update, WatchStream,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
 use fixture_apis::verbs as v1;
-use std::fmt::Debug;
 
 /// Reads and writes the `SkipCreate` objects of one namespace.
 ///
@@ -22,44 +21,40 @@ pub struct SkipCreateClient {
 
 impl SkipCreateClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Replaces the `SkipCreate`; its resource version must be the current one.
-    pub fn update<'a>(
-        &'a self,
-        object: &'a v1::SkipCreate,
-    ) -> Update<'a, v1::SkipCreate> {
+    pub fn update(&self, object: &v1::SkipCreate) -> Write<v1::SkipCreate> {
         self.client.update(object)
     }
 
     /// Deletes the `SkipCreate` of this name.
-    pub fn delete<'a>(&'a self, name: &'a str) -> Delete<'a, v1::SkipCreate> {
+    pub fn delete(&self, name: &str) -> Delete<v1::SkipCreate> {
         self.client.delete(name)
     }
 
     /// Deletes every `SkipCreate` that the parameters select.
-    pub fn delete_collection<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> DeleteCollection<'a, v1::SkipCreate> {
+    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `SkipCreate` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1::SkipCreate> {
+    pub fn get(&self, name: &str) -> Get<v1::SkipCreate> {
         self.client.get(name)
     }
 
     /// Reads every `SkipCreate` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::SkipCreate, ObjectList<v1::SkipCreate>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::SkipCreate>> {
         self.client.list(params)
+    }
+
+    /// Reads every `SkipCreate` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::SkipCreate> {
+        self.client.pages(params)
     }
 
     /// Follows every `SkipCreate` that the parameters select; resumes by itself.
@@ -68,22 +63,22 @@ impl SkipCreateClient {
     }
 
     /// Changes parts of the `SkipCreate` of this name.
-    pub fn patch<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> PatchRequest<'a, v1::SkipCreate, P> {
+    pub fn patch<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<v1::SkipCreate> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to a `SkipCreate`, as this field manager.
+    /// Applies a configuration to the `SkipCreate` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::SkipCreate, A> {
+    pub fn apply<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::SkipCreate> {
         self.client.apply(config, field_manager)
     }
 
@@ -101,18 +96,20 @@ pub struct AllSkipCreates {
 
 impl AllSkipCreates {
     /// A client for all namespaces.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Reads every `SkipCreate` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::SkipCreate, ObjectList<v1::SkipCreate>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::SkipCreate>> {
         self.client.list(params)
+    }
+
+    /// Reads every `SkipCreate` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::SkipCreate> {
+        self.client.pages(params)
     }
 
     /// Follows every `SkipCreate` that the parameters select; resumes by itself.

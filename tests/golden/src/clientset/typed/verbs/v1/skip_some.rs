@@ -4,13 +4,12 @@
 //! The typed client of `SkipSome` (`verbs.example.com/v1`).
 
 use genclient_runtime::{
-    Api, Client, ListParams, ObjectList, Patch, Serialize, TypedClient,
+    Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
-    Apply, Create, Delete, Get, List, PatchRequest, Update, WatchStream,
+    Apply, Delete, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
 use fixture_apis::verbs as v1;
-use std::fmt::Debug;
 
 /// Reads and writes the `SkipSome` objects of the cluster.
 ///
@@ -22,38 +21,40 @@ pub struct SkipSomeClient {
 
 impl SkipSomeClient {
     /// A client for the cluster.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Creates the `SkipSome`.
-    pub fn create<'a>(&'a self, object: &'a v1::SkipSome) -> Create<'a, v1::SkipSome> {
+    pub fn create(&self, object: &v1::SkipSome) -> Write<v1::SkipSome> {
         self.client.create(object)
     }
 
     /// Replaces the `SkipSome`; its resource version must be the current one.
-    pub fn update<'a>(&'a self, object: &'a v1::SkipSome) -> Update<'a, v1::SkipSome> {
+    pub fn update(&self, object: &v1::SkipSome) -> Write<v1::SkipSome> {
         self.client.update(object)
     }
 
     /// Deletes the `SkipSome` of this name.
-    pub fn delete<'a>(&'a self, name: &'a str) -> Delete<'a, v1::SkipSome> {
+    pub fn delete(&self, name: &str) -> Delete<v1::SkipSome> {
         self.client.delete(name)
     }
 
     /// Reads the `SkipSome` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1::SkipSome> {
+    pub fn get(&self, name: &str) -> Get<v1::SkipSome> {
         self.client.get(name)
     }
 
     /// Reads every `SkipSome` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::SkipSome, ObjectList<v1::SkipSome>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::SkipSome>> {
         self.client.list(params)
+    }
+
+    /// Reads every `SkipSome` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::SkipSome> {
+        self.client.pages(params)
     }
 
     /// Follows every `SkipSome` that the parameters select; resumes by itself.
@@ -62,33 +63,33 @@ impl SkipSomeClient {
     }
 
     /// Changes parts of the `SkipSome` of this name.
-    pub fn patch<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> PatchRequest<'a, v1::SkipSome, P> {
+    pub fn patch<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<v1::SkipSome> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to a `SkipSome`, as this field manager.
+    /// Applies a configuration to the `SkipSome` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::SkipSome, A> {
+    pub fn apply<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::SkipSome> {
         self.client.apply(config, field_manager)
     }
 
-    /// Applies a configuration to the status of a `SkipSome`, as this field manager.
+    /// Applies a configuration to the status of the `SkipSome` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply_status<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::SkipSome, A> {
+    pub fn apply_status<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::SkipSome> {
         self.client.apply_status(config, field_manager)
     }
 

@@ -4,13 +4,12 @@
 //! The typed client of `SkipWatch` (`verbs.example.com/v1`).
 
 use genclient_runtime::{
-    Api, Client, ListParams, ObjectList, Patch, Serialize, TypedClient,
+    Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
-    Apply, Create, Delete, DeleteCollection, Get, List, PatchRequest, Update,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, Write,
 };
 use fixture_apis::verbs as v1;
-use std::fmt::Debug;
 
 /// Reads and writes the `SkipWatch` objects of one namespace.
 ///
@@ -22,65 +21,64 @@ pub struct SkipWatchClient {
 
 impl SkipWatchClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Creates the `SkipWatch`.
-    pub fn create<'a>(&'a self, object: &'a v1::SkipWatch) -> Create<'a, v1::SkipWatch> {
+    pub fn create(&self, object: &v1::SkipWatch) -> Write<v1::SkipWatch> {
         self.client.create(object)
     }
 
     /// Replaces the `SkipWatch`; its resource version must be the current one.
-    pub fn update<'a>(&'a self, object: &'a v1::SkipWatch) -> Update<'a, v1::SkipWatch> {
+    pub fn update(&self, object: &v1::SkipWatch) -> Write<v1::SkipWatch> {
         self.client.update(object)
     }
 
     /// Deletes the `SkipWatch` of this name.
-    pub fn delete<'a>(&'a self, name: &'a str) -> Delete<'a, v1::SkipWatch> {
+    pub fn delete(&self, name: &str) -> Delete<v1::SkipWatch> {
         self.client.delete(name)
     }
 
     /// Deletes every `SkipWatch` that the parameters select.
-    pub fn delete_collection<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> DeleteCollection<'a, v1::SkipWatch> {
+    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `SkipWatch` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1::SkipWatch> {
+    pub fn get(&self, name: &str) -> Get<v1::SkipWatch> {
         self.client.get(name)
     }
 
     /// Reads every `SkipWatch` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::SkipWatch, ObjectList<v1::SkipWatch>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::SkipWatch>> {
         self.client.list(params)
     }
 
+    /// Reads every `SkipWatch` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::SkipWatch> {
+        self.client.pages(params)
+    }
+
     /// Changes parts of the `SkipWatch` of this name.
-    pub fn patch<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> PatchRequest<'a, v1::SkipWatch, P> {
+    pub fn patch<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<v1::SkipWatch> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to a `SkipWatch`, as this field manager.
+    /// Applies a configuration to the `SkipWatch` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::SkipWatch, A> {
+    pub fn apply<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::SkipWatch> {
         self.client.apply(config, field_manager)
     }
 
@@ -98,17 +96,19 @@ pub struct AllSkipWatches {
 
 impl AllSkipWatches {
     /// A client for all namespaces.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Reads every `SkipWatch` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::SkipWatch, ObjectList<v1::SkipWatch>> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::SkipWatch>> {
         self.client.list(params)
+    }
+
+    /// Reads every `SkipWatch` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::SkipWatch> {
+        self.client.pages(params)
     }
 }

@@ -3,12 +3,11 @@
 
 //! The typed client of `Gauge` (`versions.example.com/v1`).
 
-use genclient_runtime::{Api, Client, ListParams, Patch, Serialize, TypedClient};
+use genclient_runtime::{Api, ListParams, Patch, RestClient, Serialize, TypedClient};
 use genclient_runtime::client::{
-    Apply, Create, Delete, DeleteCollection, Get, List, PatchRequest, Update, WatchStream,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
 use fixture_apis::versions::v1;
-use std::fmt::Debug;
 
 /// Reads and writes the `Gauge` objects of one namespace.
 ///
@@ -20,51 +19,50 @@ pub struct GaugeClient {
 
 impl GaugeClient {
     /// A client for one namespace.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         Self {
             client: TypedClient::namespaced(client, namespace),
         }
     }
 
     /// Creates the `Gauge`.
-    pub fn create<'a>(&'a self, object: &'a v1::Gauge) -> Create<'a, v1::Gauge> {
+    pub fn create(&self, object: &v1::Gauge) -> Write<v1::Gauge> {
         self.client.create(object)
     }
 
     /// Replaces the `Gauge`; its resource version must be the current one.
-    pub fn update<'a>(&'a self, object: &'a v1::Gauge) -> Update<'a, v1::Gauge> {
+    pub fn update(&self, object: &v1::Gauge) -> Write<v1::Gauge> {
         self.client.update(object)
     }
 
     /// Replaces the status of the `Gauge` and nothing else of it.
-    pub fn update_status<'a>(&'a self, object: &'a v1::Gauge) -> Update<'a, v1::Gauge> {
+    pub fn update_status(&self, object: &v1::Gauge) -> Write<v1::Gauge> {
         self.client.update_status(object)
     }
 
     /// Deletes the `Gauge` of this name.
-    pub fn delete<'a>(&'a self, name: &'a str) -> Delete<'a, v1::Gauge> {
+    pub fn delete(&self, name: &str) -> Delete<v1::Gauge> {
         self.client.delete(name)
     }
 
     /// Deletes every `Gauge` that the parameters select.
-    pub fn delete_collection<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> DeleteCollection<'a, v1::Gauge> {
+    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `Gauge` of this name.
-    pub fn get<'a>(&'a self, name: &'a str) -> Get<'a, v1::Gauge> {
+    pub fn get(&self, name: &str) -> Get<v1::Gauge> {
         self.client.get(name)
     }
 
     /// Reads every `Gauge` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Gauge, v1::GaugeList> {
+    pub fn list(&self, params: &ListParams) -> List<v1::GaugeList> {
         self.client.list(params)
+    }
+
+    /// Reads every `Gauge` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Gauge> {
+        self.client.pages(params)
     }
 
     /// Follows every `Gauge` that the parameters select; resumes by itself.
@@ -73,33 +71,33 @@ impl GaugeClient {
     }
 
     /// Changes parts of the `Gauge` of this name.
-    pub fn patch<'a, P: Serialize + Debug>(
-        &'a self,
-        name: &'a str,
-        patch: &'a Patch<P>,
-    ) -> PatchRequest<'a, v1::Gauge, P> {
+    pub fn patch<P: Serialize>(
+        &self,
+        name: &str,
+        patch: &Patch<P>,
+    ) -> PatchRequest<v1::Gauge> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to a `Gauge`, as this field manager.
+    /// Applies a configuration to the `Gauge` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::Gauge, A> {
+    pub fn apply<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::Gauge> {
         self.client.apply(config, field_manager)
     }
 
-    /// Applies a configuration to the status of a `Gauge`, as this field manager.
+    /// Applies a configuration to the status of the `Gauge` that it names, as this field manager.
     ///
     /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply_status<'a, A: Serialize>(
-        &'a self,
-        config: &'a A,
-        field_manager: &'a str,
-    ) -> Apply<'a, v1::Gauge, A> {
+    pub fn apply_status<A: Serialize>(
+        &self,
+        config: &A,
+        field_manager: &str,
+    ) -> Apply<v1::Gauge> {
         self.client.apply_status(config, field_manager)
     }
 
@@ -117,18 +115,20 @@ pub struct AllGauges {
 
 impl AllGauges {
     /// A client for all namespaces.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: impl Into<RestClient>) -> Self {
         Self {
             client: TypedClient::cluster(client),
         }
     }
 
     /// Reads every `Gauge` that the parameters select.
-    pub fn list<'a>(
-        &'a self,
-        params: &'a ListParams,
-    ) -> List<'a, v1::Gauge, v1::GaugeList> {
+    pub fn list(&self, params: &ListParams) -> List<v1::GaugeList> {
         self.client.list(params)
+    }
+
+    /// Reads every `Gauge` that the parameters select, page by page.
+    pub fn pages(&self, params: &ListParams) -> Pages<v1::Gauge> {
+        self.client.pages(params)
     }
 
     /// Follows every `Gauge` that the parameters select; resumes by itself.

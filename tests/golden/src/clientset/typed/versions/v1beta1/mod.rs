@@ -3,22 +3,22 @@
 
 //! The typed clients of `versions.example.com/v1beta1`.
 
-use genclient_runtime::Client;
+use genclient_runtime::{Client, RestClient};
 
 mod gauge;
 
 pub use gauge::{AllGauges, GaugeClient};
 
 /// The typed clients of `versions.example.com/v1beta1`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct VersionsV1beta1Client {
-    client: Client,
+    client: RestClient,
 }
 
 impl VersionsV1beta1Client {
-    /// The clients on a connection that is there already.
-    pub fn new(client: Client) -> Self {
-        Self { client }
+    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    pub fn new(client: impl Into<RestClient>) -> Self {
+        Self { client: client.into() }
     }
 
     /// The `Gauge` objects of one namespace.
@@ -33,6 +33,6 @@ impl VersionsV1beta1Client {
 
     /// The connection, for whatever has no typed client.
     pub fn client(&self) -> &Client {
-        &self.client
+        self.client.client()
     }
 }

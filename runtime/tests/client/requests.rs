@@ -1,14 +1,12 @@
-//! What the typed client sends, and what it makes of the answers.
+//! The method, path, query, headers and body of each request.
 
-mod support;
-
-use std::{error::Error as _, time::Duration};
+use std::time::Duration;
 
 use futures::StreamExt as _;
 use genclient_runtime::{
     ListParams, Patch, PropagationPolicy, TypedClient, ValidationDirective,
-    client::{Deleted, WatchEvent},
-    error::{Cause as ErrorCause, InvalidRequest},
+    client::Deleted,
+    error::{Cause, InvalidRequest},
 };
 use k8s_openapi::{
     List,
@@ -20,18 +18,8 @@ use k8s_openapi::{
 };
 use kube::core::PartialObjectMeta;
 use serde_json::{Value, json};
-use support::*;
-use tokio::time::Instant;
 
-/// A client in namespace `default` whose server answers everything with `answer`.
-fn answering(answer: Value) -> (TypedClient<ConfigMap>, Log) {
-    let (client, log) = in_process(move |_: Received| Answer::json(answer.clone()));
-    (TypedClient::namespaced(client, "default"), log)
-}
-
-fn object(name: &str) -> ConfigMap {
-    serde_json::from_value(config_map(name, 5)).expect("it is a ConfigMap")
-}
+use crate::{answering, object, support::*};
 
 fn target(log: &Log) -> String {
     let request = log.all().pop().expect("a request was sent");
@@ -40,6 +28,17 @@ fn target(log: &Log) -> String {
 }
 
 const PATH: &str = "/api/v1/namespaces/default/configmaps";
+
+#[tokio::test]
+async fn a_request_is_sent_when_it_is_awaited() {
+    let (client, log) = answering(config_map("a", 6));
+    let request = client.get("a");
+    tokio::task::yield_now().await;
+    assert_eq!(log.len(), 0);
+    request.await.unwrap();
+    drop(client.delete("a"));
+    assert_eq!(log.len(), 1);
+}
 
 #[tokio::test]
 async fn create_posts_the_object_with_its_options() {
@@ -68,7 +67,7 @@ async fn update_and_update_status_put_to_the_object_and_to_its_status() {
     client.update_status(&object("a")).field_manager("me").await.unwrap();
     assert_eq!(target(&log), format!("PUT {PATH}/a/status?fieldManager=me"));
     let nameless = client.update(&ConfigMap::default()).await.unwrap_err();
-    assert!(matches!(nameless.cause(), ErrorCause::InvalidRequest(InvalidRequest::NameMissing)));
+    assert!(matches!(nameless.cause(), Cause::InvalidRequest(InvalidRequest::NameMissing)));
     assert_eq!(log.len(), 2);
 }
 
@@ -155,7 +154,7 @@ async fn apply_names_the_object_by_its_configuration() {
 }
 
 #[tokio::test]
-async fn an_apply_that_could_not_be_understood_is_never_sent() {
+async fn an_apply_of_something_else_is_not_sent() {
     let (client, log) = answering(config_map("a", 6));
     for (config, message) in [
         (json!({"kind": "ConfigMap", "metadata": {"name": "a"}}), "has no apiVersion"),
@@ -171,7 +170,7 @@ async fn an_apply_that_could_not_be_understood_is_never_sent() {
     }
     let config = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
     let nobody = client.apply(&config, "").await.unwrap_err();
-    assert!(matches!(nobody.cause(), ErrorCause::InvalidRequest(InvalidRequest::FieldManager(_))));
+    assert!(matches!(nobody.cause(), Cause::InvalidRequest(InvalidRequest::FieldManager(_))));
     assert_eq!(log.len(), 0);
 }
 
@@ -240,12 +239,12 @@ async fn a_kind_of_metadata_only_asks_for_metadata_only() {
 }
 
 #[tokio::test]
-async fn a_wrong_namespace_or_name_is_an_error_of_the_request_and_never_sent() {
+async fn a_request_that_cannot_succeed_is_not_sent() {
     let (client, log) = in_process(script([]));
     for namespace in ["", "Upper", "a/b", "../kube-system"] {
         let client = TypedClient::<ConfigMap>::namespaced(client.clone(), namespace);
         let error = client.get("a").await.unwrap_err();
-        assert!(matches!(error.cause(), ErrorCause::InvalidRequest(InvalidRequest::Namespace(_))), "{error}");
+        assert!(matches!(error.cause(), Cause::InvalidRequest(InvalidRequest::Namespace(_))), "{error}");
         let error = client.watch(&ListParams::default()).next().await.unwrap().unwrap_err();
         assert!(error.is_invalid_request(), "{error}");
     }
@@ -255,117 +254,4 @@ async fn a_wrong_namespace_or_name_is_an_error_of_the_request_and_never_sent() {
         assert!(client.delete(name).await.unwrap_err().is_invalid_request(), "never the whole collection");
     }
     assert_eq!(log.len(), 0);
-}
-
-#[tokio::test]
-async fn an_error_names_the_verb_the_kind_and_the_object() {
-    let (client, _log) = in_process(|_: Received| {
-        Answer::status(409, "Conflict", "the object has been modified").header("retry-after", 3)
-    });
-    let client = TypedClient::<ConfigMap>::namespaced(client, "default");
-    let error = client.update_status(&object("a")).await.unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "cannot update ConfigMap/status default/a: the object has been modified (Conflict)"
-    );
-    assert!(error.is_conflict());
-    assert_eq!(error.retry_after(), Some(Duration::from_secs(3)));
-    assert!(matches!(error.source().unwrap().downcast_ref::<kube::Error>(), Some(kube::Error::Api(_))));
-}
-
-#[tokio::test]
-async fn an_answer_in_plain_text_is_judged_by_its_code() {
-    let (client, _log) = in_process(|_: Received| Answer::text(404, "404 page not found\n"));
-    let error = TypedClient::<ConfigMap>::cluster(client).get("a").await.unwrap_err();
-    assert!(error.is_not_found());
-    assert_eq!(error.to_string(), "cannot get ConfigMap a: 404 page not found");
-}
-
-#[tokio::test]
-async fn an_answer_that_does_not_decode_names_the_field() {
-    let (client, _log) = answering(invalid_config_map("a", 6));
-    let error = client.get("a").await.unwrap_err();
-    assert!(matches!(error.cause(), ErrorCause::Decode { path, .. } if path == "data.port"), "{error}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_request_without_an_answer_ends_at_its_timeout() {
-    let (client, _log) = in_process(|_: Received| Answer::Silence);
-    let client = TypedClient::<ConfigMap>::namespaced(client, "default");
-    let begin = Instant::now();
-    let error = client.get("a").timeout(Duration::from_secs(7)).await.unwrap_err();
-    assert!(error.is_timeout());
-    assert_eq!(error.to_string(), "cannot get ConfigMap default/a: no answer within 7s");
-    assert_eq!(begin.elapsed(), Duration::from_secs(7));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_watch_resumes_from_the_last_version_it_told() {
-    let (writer, cut) = Answer::stream();
-    writer.event(modified(config_map("a", 12)));
-    writer.cut();
-    let (client, log) = in_process(script([
-        Answer::ended_watch([added(config_map("a", 11))]),
-        cut,
-        Answer::status(429, "TooManyRequests", "slow down").header("retry-after", 60),
-        Answer::watch([deleted(config_map("a", 13)), bookmark(14)]),
-    ]));
-    let client = TypedClient::<ConfigMap>::namespaced(client, "default");
-    let begin = Instant::now();
-    let events: Vec<_> = client.watch(&ListParams::default().at("10").labels("a=b")).take(4).collect().await;
-    let events: Vec<_> = events.into_iter().map(Result::unwrap).collect();
-    assert!(
-        matches!(&events[..], [
-            WatchEvent::Added(_),
-            WatchEvent::Modified(_),
-            WatchEvent::Deleted(_),
-            WatchEvent::Bookmark { resource_version }
-        ] if resource_version == "14"),
-        "{events:?}"
-    );
-    assert!(begin.elapsed() >= Duration::from_secs(60), "the server's wish is honoured");
-    let watches = log.watches();
-    let versions: Vec<_> = watches.iter().map(|watch| watch.query("resourceVersion").unwrap()).collect();
-    assert_eq!(versions, ["10", "11", "12", "12"]);
-    assert!(watches.iter().all(|watch| watch.query("labelSelector") == Some("a=b")));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_watch_without_a_version_that_is_cut_among_the_first_objects_begins_anew() {
-    let (client, log) = in_process(script([
-        Answer::ended_watch([added(config_map("b", 9))]),
-        Answer::watch([added(config_map("b", 9)), added(config_map("a", 3)), bookmark(10)]),
-    ]));
-    let client = TypedClient::<ConfigMap>::namespaced(client, "default");
-    let events: Vec<_> = client.watch(&ListParams::default()).take(4).collect().await;
-    assert!(events.iter().all(Result::is_ok));
-    assert_eq!(log.watches()[1].query("resourceVersion"), None, "`a` would be lost from version 9 on");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_watch_tells_what_it_cannot_resume_once_and_ends() {
-    for (refusal, check) in [
-        (Answer::status(410, "Expired", "too old"), genclient_runtime::Error::is_gone as fn(&_) -> bool),
-        (Answer::ended_watch([error_event(410, "Gone", "too old")]), genclient_runtime::Error::is_gone),
-        (Answer::status(403, "Forbidden", "no"), genclient_runtime::Error::is_forbidden),
-        (Answer::text(404, "404 page not found"), genclient_runtime::Error::is_not_found),
-    ] {
-        let (client, log) = in_process(script([refusal]));
-        let client = TypedClient::<ConfigMap>::namespaced(client, "default");
-        let mut events = client.watch(&ListParams::default().at("10"));
-        let error = events.next().await.unwrap().unwrap_err();
-        assert!(check(&error), "{error}");
-        assert!(events.next().await.is_none());
-        assert_eq!(log.len(), 1);
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_watch_tells_an_object_that_does_not_decode_and_goes_on() {
-    let (client, _log) =
-        in_process(script([Answer::watch([added(invalid_config_map("a", 11)), added(config_map("b", 12))])]));
-    let client = TypedClient::<ConfigMap>::namespaced(client, "default");
-    let mut events = client.watch(&ListParams::default().at("10"));
-    assert!(matches!(events.next().await, Some(Ok(WatchEvent::Invalid(invalid))) if invalid.uid == "a"));
-    assert!(matches!(events.next().await, Some(Ok(WatchEvent::Added(_)))));
 }

@@ -1,0 +1,105 @@
+//! Requests that apply a configuration, and what a configuration must contain.
+
+use http::{HeaderValue, Method};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    ApiObject,
+    patch::{force, force_option},
+    request::{Request, request},
+    write::{WriteOptions, write_options},
+};
+use crate::{error::InvalidRequest, wire::Call};
+
+/// Applies a configuration to an object or a subresource when awaited; see
+/// [`TypedClient::apply`](super::TypedClient::apply).
+#[derive(Debug)]
+#[must_use = "a request is sent when it is awaited"]
+pub struct Apply<R> {
+    request: Request<R>,
+    options: WriteOptions,
+    force: bool,
+}
+
+impl<R> Apply<R> {
+    pub(super) fn new(request: Request<R>, field_manager: &str) -> Self {
+        let options =
+            WriteOptions { field_manager: Some(field_manager.to_owned()), ..WriteOptions::default() };
+        Self { request, options, force: false }
+    }
+
+    write_options!();
+    force_option!();
+
+    fn finish(self) -> Request<R> {
+        self.request.with(|call| {
+            let call = self.options.write_to(call)?;
+            if self.force { force(call) } else { Ok(call) }
+        })
+    }
+}
+
+request!(Apply<R> -> R);
+
+/// A configuration as it is sent.
+pub(super) struct Configuration(Vec<u8>);
+
+impl Configuration {
+    /// The configuration of a `K`, which it must say that it is, and the name that it contains.
+    pub(super) fn of<K: ApiObject>(config: &impl Serialize) -> Result<(String, Self), InvalidRequest> {
+        let (facts, body) = Facts::read(config)?;
+        expect("apiVersion", facts.api_version, &K::api_version(&()))?;
+        expect("kind", facts.kind, &K::kind(&()))?;
+        let name = facts.metadata.and_then(|meta| meta.name);
+        Ok((name.ok_or(InvalidRequest::FieldMissing("metadata.name"))?, Self(body)))
+    }
+
+    /// A configuration of any kind for the object `name`. If it contains a name, it must be that one.
+    pub(super) fn for_object(config: &impl Serialize, name: &str) -> Result<Self, InvalidRequest> {
+        let (facts, body) = Facts::read(config)?;
+        facts.api_version.ok_or(InvalidRequest::FieldMissing("apiVersion"))?;
+        facts.kind.ok_or(InvalidRequest::FieldMissing("kind"))?;
+        if let Some(found) = facts.metadata.and_then(|meta| meta.name) {
+            expect("metadata.name", Some(found), name)?;
+        }
+        Ok(Self(body))
+    }
+
+    pub(super) fn into_call(self, path: String) -> Call {
+        let mut call = Call::new(Method::PATCH, path);
+        call.body = self.0;
+        // JSON is YAML, and this is the media type that every server knows.
+        call.content_type = Some(HeaderValue::from_static("application/apply-patch+yaml"));
+        call
+    }
+}
+
+/// What the server must find in a configuration.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Facts {
+    api_version: Option<String>,
+    kind: Option<String>,
+    metadata: Option<Metadata>,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    name: Option<String>,
+}
+
+impl Facts {
+    fn read(config: &impl Serialize) -> Result<(Self, Vec<u8>), InvalidRequest> {
+        let body = serde_json::to_vec(config).map_err(InvalidRequest::Body)?;
+        let facts = serde_json::from_slice(&body).map_err(InvalidRequest::Body)?;
+        Ok((facts, body))
+    }
+}
+
+fn expect(field: &'static str, found: Option<String>, expected: &str) -> Result<(), InvalidRequest> {
+    match found {
+        None => Err(InvalidRequest::FieldMissing(field)),
+        Some(found) if found == expected => Ok(()),
+        Some(found) => Err(InvalidRequest::FieldMismatch { field, expected: expected.to_owned(), found }),
+    }
+}

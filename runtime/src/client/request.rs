@@ -1,0 +1,110 @@
+//! What all requests have in common: how they are sent, and how their answers are read.
+
+use std::{fmt, time::Duration};
+
+use futures::future::BoxFuture;
+use serde::de::DeserializeOwned;
+
+use super::RestClient;
+use crate::{
+    error::{Cause, Error, InvalidRequest, Operation, Result},
+    wire::{Call, decode, fetch},
+};
+
+/// A request that is complete but for its options, and the type of its answer.
+pub(super) struct Request<R> {
+    client: RestClient,
+    operation: Operation,
+    call: Result<Call, InvalidRequest>,
+    timeout: Option<Duration>,
+    decode: fn(&Operation, &[u8]) -> Result<R>,
+}
+
+impl<R> Request<R> {
+    pub(super) fn new(client: RestClient, operation: Operation, call: Result<Call, InvalidRequest>) -> Self
+    where
+        R: DeserializeOwned,
+    {
+        Self::with_decoder(client, operation, call, decode)
+    }
+
+    /// A request whose answer is not simply a JSON value of type `R`.
+    pub(super) fn with_decoder(
+        client: RestClient,
+        operation: Operation,
+        call: Result<Call, InvalidRequest>,
+        decode: fn(&Operation, &[u8]) -> Result<R>,
+    ) -> Self {
+        let timeout = client.default_timeout();
+        Self { client, operation, call, timeout, decode }
+    }
+
+    pub(super) fn set_timeout(&mut self, limit: Duration) {
+        self.timeout = Some(limit);
+    }
+
+    /// Writes options into the call, unless it is invalid already.
+    pub(super) fn with(mut self, options: impl FnOnce(Call) -> Result<Call, InvalidRequest>) -> Self {
+        self.call = self.call.and_then(options);
+        self
+    }
+}
+
+impl<R: 'static> Request<R> {
+    pub(super) fn send(self) -> BoxFuture<'static, Result<R>> {
+        let Self { client, operation, call, timeout, decode } = self;
+        Box::pin(async move {
+            let fail = |cause| Error::new(operation.clone(), cause, None);
+            let request = call.and_then(Call::build).map_err(|error| fail(Cause::InvalidRequest(error)))?;
+            let exchange = async {
+                client.admit().await;
+                fetch(client.client(), &operation, request).await
+            };
+            let body = match timeout {
+                None => exchange.await?,
+                Some(limit) => match tokio::time::timeout(limit, exchange).await {
+                    Ok(outcome) => outcome?,
+                    Err(_) => return Err(fail(Cause::Timeout(limit))),
+                },
+            };
+            decode(&operation, &body)
+        })
+    }
+}
+
+impl<R> fmt::Debug for Request<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("operation", &self.operation)
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Makes `$name` a request: adds the method `timeout`, and sends it when it is awaited.
+///
+/// The type has a field `request`, and a method `finish` that writes its options into it.
+macro_rules! request {
+    ($name:ident $(<$parameter:ident>)? -> $answer:ty) => {
+        impl$(<$parameter>)? $name$(<$parameter>)? {
+            /// Gives up after `limit`, instead of the [client's timeout](crate::client::RestClient::timeout).
+            ///
+            /// The limit covers the whole exchange. The error is then
+            /// [a timeout](crate::error::Error::is_timeout).
+            pub fn timeout(mut self, limit: std::time::Duration) -> Self {
+                self.request.set_timeout(limit);
+                self
+            }
+        }
+
+        impl$(<$parameter: 'static>)? std::future::IntoFuture for $name$(<$parameter>)? {
+            type Output = $crate::error::Result<$answer>;
+            type IntoFuture = futures::future::BoxFuture<'static, Self::Output>;
+
+            fn into_future(self) -> Self::IntoFuture {
+                self.finish().send()
+            }
+        }
+    };
+}
+pub(super) use request;

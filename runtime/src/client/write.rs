@@ -1,0 +1,88 @@
+//! Requests that create and replace, and the options of everything that writes.
+
+use kube::api::ValidationDirective;
+
+use super::request::{Request, request};
+use crate::{error::InvalidRequest, wire::Call};
+
+/// The methods that set [`WriteOptions`], except for the field manager.
+macro_rules! write_options {
+    () => {
+        /// Asks the server to check the request and answer it without storing anything.
+        pub fn dry_run(mut self) -> Self {
+            self.options.dry_run = true;
+            self
+        }
+
+        /// Says how the server treats unknown and duplicate fields.
+        pub fn field_validation(mut self, directive: kube::api::ValidationDirective) -> Self {
+            self.options.field_validation = Some(directive);
+            self
+        }
+    };
+}
+
+/// The method that sets the field manager.
+macro_rules! field_manager_option {
+    () => {
+        /// Names the field manager, instead of the
+        /// [client's](crate::client::RestClient::field_manager).
+        pub fn field_manager(mut self, name: impl Into<String>) -> Self {
+            self.options.field_manager = Some(name.into());
+            self
+        }
+    };
+}
+
+pub(super) use {field_manager_option, write_options};
+
+/// Creates or replaces an object or a subresource when awaited; see
+/// [`TypedClient::create`](super::TypedClient::create) and
+/// [`TypedClient::update`](super::TypedClient::update).
+#[derive(Debug)]
+#[must_use = "a request is sent when it is awaited"]
+pub struct Write<R> {
+    request: Request<R>,
+    options: WriteOptions,
+}
+
+impl<R> Write<R> {
+    pub(super) fn new(request: Request<R>, options: WriteOptions) -> Self {
+        Self { request, options }
+    }
+
+    write_options!();
+    field_manager_option!();
+
+    fn finish(self) -> Request<R> {
+        self.request.with(|call| self.options.write_to(call))
+    }
+}
+
+request!(Write<R> -> R);
+
+/// The options of a request that writes.
+#[derive(Debug, Default)]
+pub(super) struct WriteOptions {
+    pub(super) dry_run: bool,
+    pub(super) field_manager: Option<String>,
+    pub(super) field_validation: Option<ValidationDirective>,
+}
+
+impl WriteOptions {
+    /// Writes the options into the call's query.
+    pub(super) fn write_to(&self, mut call: Call) -> Result<Call, InvalidRequest> {
+        let query = &mut call.query;
+        if self.dry_run {
+            query.push("dryRun", "All");
+        }
+        if let Some(field_manager) = &self.field_manager {
+            if !(1..=128).contains(&field_manager.len()) {
+                return Err(InvalidRequest::FieldManager(field_manager.clone()));
+            }
+            query.push("fieldManager", field_manager);
+        }
+        query.push_some("fieldValidation", self.field_validation.as_ref().map(ValidationDirective::as_str));
+        Ok(call)
+    }
+}

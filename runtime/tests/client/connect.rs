@@ -1,0 +1,95 @@
+//! Clients whose connections notice that their peer is gone.
+
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use genclient_runtime::{ListParams, TypedClient, client, error::Cause};
+use http::{HeaderName, HeaderValue};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{Client, config::AuthInfo};
+
+use crate::support::*;
+
+fn config_maps(client: Client) -> TypedClient<ConfigMap> {
+    TypedClient::namespaced(client, "default")
+}
+
+#[tokio::test]
+async fn a_client_has_the_credentials_headers_namespace_and_retries_of_its_configuration() {
+    let busy = || Answer::status(429, "TooManyRequests", "slow down").header("retry-after", 0);
+    let server = ScriptedServer::start(script([busy(), Answer::json(config_map("a", 5))])).await;
+    let mut config = server.config();
+    config.default_namespace = "mine".to_owned();
+    config.auth_info = AuthInfo { token: Some("secret".to_owned().into()), ..AuthInfo::default() };
+    config.headers.push((HeaderName::from_static("x-test"), HeaderValue::from_static("yes")));
+    let client = client::connect(config.clone()).unwrap();
+    assert_eq!(client.default_namespace(), "mine");
+    config_maps(client).get("a").await.unwrap();
+    let requests = server.log().all();
+    assert_eq!(requests.len(), 2, "kube's retry");
+    for request in requests {
+        assert_eq!(
+            (&*request.headers["authorization"], &*request.headers["x-test"]),
+            ("Bearer secret", "yes")
+        );
+        assert!(!request.headers.contains_key("accept-encoding"));
+    }
+    config.default_retry = false;
+    let server = ScriptedServer::start(script([busy()])).await;
+    config.cluster_url = server.config().cluster_url;
+    assert!(config_maps(client::connect(config).unwrap()).get("a").await.unwrap_err().is_too_many_requests());
+}
+
+#[tokio::test]
+async fn a_base_path_in_the_url_of_the_cluster_is_kept() {
+    let server = ScriptedServer::start(script([Answer::json(config_map("a", 5))])).await;
+    let mut config = server.config();
+    config.cluster_url = format!("{}clusters/one", config.cluster_url).parse().unwrap();
+    config_maps(client::connect(config).unwrap()).get("a").await.unwrap();
+    assert_eq!(server.log().all()[0].path, "/clusters/one/api/v1/namespaces/default/configmaps/a");
+}
+
+#[tokio::test]
+async fn the_timeouts_of_the_configuration_end_a_handshake_and_a_read() {
+    // The kernel accepts the connection, and nobody answers on it.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    for scheme in ["https", "http"] {
+        let mut config = kube::Config::new(format!("{scheme}://{address}").parse().unwrap());
+        config.connect_timeout = Some(Duration::from_millis(100));
+        config.read_timeout = Some(Duration::from_millis(100));
+        let error = config_maps(client::connect(config).unwrap()).get("a").await.unwrap_err();
+        assert!(matches!(error.cause(), Cause::Kube(_)), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn an_idle_watch_is_probed_by_the_kernel() {
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    for (connect, probed) in [(ours as fn(&ScriptedServer) -> Client, 1), (ScriptedServer::client, 0)] {
+        let server = ScriptedServer::start(|_: Received| Answer::watch([bookmark(10)])).await;
+        let mut events = config_maps(connect(&server)).watch(&ListParams::default().at("5"));
+        events.next().await.unwrap().unwrap();
+        assert_eq!(keepalive_timers(server.config().cluster_url.port_u16().unwrap()), probed);
+    }
+}
+
+fn ours(server: &ScriptedServer) -> Client {
+    client::connect(server.config()).unwrap()
+}
+
+/// How many connections to this port on loopback have a keep-alive timer that runs out within 15 s.
+fn keepalive_timers(port: u16) -> usize {
+    const ESTABLISHED: &str = "01";
+    const KEEPALIVE: &str = "02";
+    let table = std::fs::read_to_string("/proc/net/tcp").expect("Linux shows its connections");
+    let rows = table.lines().skip(1).map(|row| row.split_ascii_whitespace().collect::<Vec<_>>());
+    rows.filter(|row| row[2] == format!("0100007F:{port:04X}") && row[3] == ESTABLISHED)
+        .filter(|row| {
+            let (kind, ticks) = row[5].split_once(':').expect("a timer has a kind and a time");
+            kind == KEEPALIVE && u64::from_str_radix(ticks, 16).expect("a time is a number") <= 1500
+        })
+        .count()
+}

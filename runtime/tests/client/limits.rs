@@ -1,0 +1,205 @@
+//! The limits that a `RestClient` sets for every request.
+
+use std::{sync::Arc, time::Duration};
+
+use futures::{
+    FutureExt as _, StreamExt as _, TryFutureExt as _, future::join_all, stream::FuturesUnordered,
+};
+use genclient_runtime::{ListParams, Patch, RestClient, TypedClient};
+use k8s_openapi::api::core::v1::ConfigMap;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::{object, support::*};
+
+#[tokio::test(start_paused = true)]
+async fn a_request_without_an_answer_ends_at_its_timeout() {
+    let (client, _log) = in_process(|_: Received| Answer::Silence);
+    let client = TypedClient::<ConfigMap>::namespaced(client, "default");
+    let begin = Instant::now();
+    let error = client.get("a").timeout(Duration::from_secs(7)).await.unwrap_err();
+    assert!(error.is_timeout());
+    assert_eq!(error.to_string(), "cannot get ConfigMap default/a: no answer within 7s");
+    assert_eq!(begin.elapsed(), Duration::from_secs(7));
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_request_ends_after_60_seconds_by_default() {
+    let (client, log) = in_process(|_: Received| Answer::Silence);
+    let client = TypedClient::<ConfigMap>::namespaced(client, "default");
+    let (object, params, patch) = (object("a"), ListParams::default(), Patch::Merge(json!({})));
+    let config = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
+    let begin = Instant::now();
+    let requests = [
+        client.create(&object).into_future().map_ok(drop).boxed(),
+        client.update(&object).into_future().map_ok(drop).boxed(),
+        client.update_status(&object).into_future().map_ok(drop).boxed(),
+        client.delete("a").into_future().map_ok(drop).boxed(),
+        client.delete_collection(&params).into_future(),
+        client.get("a").into_future().map_ok(drop).boxed(),
+        client.list::<Value>(&params).into_future().map_ok(drop).boxed(),
+        client.pages(&params).all().map_ok(drop).boxed(),
+        client.patch("a", &patch).into_future().map_ok(drop).boxed(),
+        client.apply(&config, "me").into_future().map_ok(drop).boxed(),
+        client.get_subresource::<Value>("a", "scale").into_future().map_ok(drop).boxed(),
+    ];
+    let (count, outcomes) = (requests.len(), join_all(requests).await);
+    assert!(outcomes.into_iter().all(|outcome| outcome.unwrap_err().is_timeout()));
+    assert_eq!((begin.elapsed(), log.len()), (Duration::from_secs(60), count));
+}
+
+/// A client in namespace `default`, and the moments at which its server saw a request.
+fn timed(
+    limits: impl FnOnce(RestClient) -> RestClient,
+) -> (TypedClient<ConfigMap>, Arc<Mutex<Vec<Instant>>>) {
+    let seen = Arc::<Mutex<Vec<Instant>>>::default();
+    let moments = Arc::clone(&seen);
+    let (client, _log) = in_process(move |_: Received| {
+        moments.lock().push(Instant::now());
+        Answer::json(config_map("a", 5))
+    });
+    (TypedClient::namespaced(limits(client.into()), "default"), seen)
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_clients_timeout_can_be_changed_removed_and_overridden() {
+    let (client, _log) = in_process(|_: Received| Answer::Silence);
+    let rest = RestClient::from(client);
+    let elapsed = async |client: RestClient, own: Option<u64>| {
+        let client = TypedClient::<ConfigMap>::namespaced(client, "default");
+        let begin = Instant::now();
+        let request = client.get("a");
+        let request = match own {
+            Some(seconds) => request.timeout(Duration::from_secs(seconds)),
+            None => request,
+        };
+        let _ = tokio::time::timeout(Duration::from_secs(86_400), request.into_future()).await;
+        begin.elapsed().as_secs()
+    };
+    assert_eq!(elapsed(rest.clone().timeout(Duration::from_secs(5)), None).await, 5);
+    assert_eq!(elapsed(rest.clone().timeout(Duration::from_secs(5)), Some(9)).await, 9);
+    assert_eq!(elapsed(rest.clone().no_timeout(), None).await, 86_400);
+    assert_eq!(elapsed(rest.clone().no_timeout(), Some(9)).await, 9);
+    assert_eq!(elapsed(rest, Some(u64::MAX)).await, 86_400);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_timeout_covers_a_body_that_does_not_end() {
+    let (client, _log) = in_process(|_: Received| {
+        let (writer, answer) = Answer::stream();
+        writer.raw("{\"metadata\":");
+        writer.leave_open();
+        answer
+    });
+    let begin = Instant::now();
+    assert!(TypedClient::<ConfigMap>::cluster(client).get("a").await.unwrap_err().is_timeout());
+    assert_eq!(begin.elapsed(), Duration::from_secs(60));
+}
+
+#[tokio::test]
+async fn the_timeout_covers_retries_even_if_the_server_asks_for_a_day_of_patience() {
+    let server = ScriptedServer::start(|_: Received| {
+        Answer::status(429, "TooManyRequests", "slow down").header("retry-after", 86_400)
+    })
+    .await;
+    let client = TypedClient::<ConfigMap>::namespaced(server.client(), "default");
+    assert!(client.get("a").timeout(Duration::from_millis(200)).await.unwrap_err().is_timeout());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_burst_is_sent_at_once_and_what_follows_at_the_rate() {
+    let (client, seen) = timed(|client| client.rate_limit(10.0, 5));
+    let begin = Instant::now();
+    // 100 tasks at once, on clones that share the limit.
+    let tasks: Vec<_> = (0..100)
+        .map(|_| {
+            let client = client.clone();
+            tokio::spawn(async move { client.get("a").await.map(drop) })
+        })
+        .collect();
+    assert!(join_all(tasks).await.into_iter().all(|outcome| outcome.unwrap().is_ok()));
+    let seen = seen.lock();
+    let at = |number: usize| (seen[number] - begin).as_millis();
+    assert_eq!((at(0), at(4), at(5), at(6), at(99)), (0, 0, 100, 200, 9500));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_in_the_queue_counts_towards_the_timeout() {
+    let (client, seen) = timed(|client| client.rate_limit(0.1, 1).timeout(Duration::from_secs(5)));
+    client.get("a").await.unwrap();
+    let begin = Instant::now();
+    assert!(client.get("a").await.unwrap_err().is_timeout());
+    assert_eq!((begin.elapsed(), seen.lock().len()), (Duration::from_secs(5), 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_that_give_up_in_the_queue_take_no_place_in_it() {
+    let (client, seen) = timed(|client| client.rate_limit(1.0, 1).timeout(Duration::from_secs(3)));
+    let mut requests: FuturesUnordered<_> = (0..100).map(|_| client.get("a").into_future()).collect();
+    let mut sent = 0;
+    while let Some(outcome) = requests.next().await {
+        sent += usize::from(outcome.is_ok());
+    }
+    assert!((3..=4).contains(&sent), "{sent}");
+    let begin = Instant::now();
+    client.get("a").await.unwrap();
+    assert!(begin.elapsed() <= Duration::from_secs(1), "{:?}", begin.elapsed());
+    assert_eq!(seen.lock().len(), sent + 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn opening_a_watch_waits_for_the_rate_limit_and_an_invalid_request_does_not() {
+    let (client, log) = in_process(|_: Received| Answer::watch([bookmark(10)]));
+    let rest = RestClient::from(client).rate_limit(0.1, 1);
+    let client = TypedClient::<ConfigMap>::namespaced(rest.clone(), "default");
+    let begin = Instant::now();
+    for _ in 0..3 {
+        client.watch(&ListParams::default().at("5")).next().await.unwrap().unwrap();
+    }
+    assert_eq!((begin.elapsed(), log.len()), (Duration::from_secs(20), 3));
+    assert!(client.get("..").await.unwrap_err().is_invalid_request());
+    assert_eq!(begin.elapsed(), Duration::from_secs(20));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rate_that_is_not_positive_is_no_limit_and_a_burst_of_zero_is_one() {
+    for qps in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let (client, seen) = timed(|client| client.rate_limit(1.0, 1).rate_limit(qps, 1));
+        let begin = Instant::now();
+        for _ in 0..10 {
+            client.get("a").await.unwrap();
+        }
+        assert_eq!((begin.elapsed(), seen.lock().len()), (Duration::ZERO, 10), "{qps}");
+    }
+    let (client, _) = timed(|client| client.rate_limit(1.0, 0));
+    let begin = Instant::now();
+    for _ in 0..3 {
+        client.get("a").await.unwrap();
+    }
+    assert_eq!(begin.elapsed(), Duration::from_secs(2));
+    let (client, _) = timed(|client| client.rate_limit(f64::MIN_POSITIVE, 1));
+    client.get("a").await.unwrap();
+    assert!(client.get("a").await.unwrap_err().is_timeout());
+}
+
+#[tokio::test]
+async fn writes_that_name_no_field_manager_have_the_clients() {
+    let (client, log) = in_process(|_: Received| Answer::json(config_map("a", 5)));
+    let client =
+        TypedClient::<ConfigMap>::namespaced(RestClient::from(client).field_manager("me"), "default");
+    let config = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
+    let patch = Patch::Merge(json!({}));
+    client.create(&object("a")).await.unwrap();
+    client.update(&object("a")).await.unwrap();
+    client.patch("a", &patch).await.unwrap();
+    client.update_subresource::<_, ConfigMap>("a", "scale", &object("a")).await.unwrap();
+    let managers = |log: &Log| -> Vec<_> {
+        log.all().iter().map(|request| request.query("fieldManager").map(str::to_owned)).collect()
+    };
+    assert_eq!(managers(&log), vec![Some("me".to_owned()); 4]);
+    client.patch("a", &patch).field_manager("you").await.unwrap();
+    client.apply(&config, "you").await.unwrap();
+    client.get("a").await.unwrap();
+    assert_eq!(managers(&log)[4..], [Some("you".to_owned()), Some("you".to_owned()), None]);
+}
