@@ -93,13 +93,21 @@ mod tests {
 
     #[test]
     fn most_others_do_not() {
-        let sieve = Sieve::new(&Selector::parse("app=a7").unwrap());
-        let digests = (0..10_000).map(|number| {
-            let (app, team) = (format!("a{}", number % 1000), format!("t{}", number % 20));
-            LabelDigest::of([("app", app.as_str()), ("team", &team), ("tier", "back")])
+        let digests: Vec<_> = (0..2_000)
+            .map(|number| {
+                let (app, team) = (format!("a{}", number % 1000), format!("t{}", number % 20));
+                LabelDigest::of([("app", app.as_str()), ("team", &team), ("tier", "back")])
+            })
+            .collect();
+        // Hashes are seeded at random, and a value can share its bits with a label that all objects have.
+        // So one value says little, and a hundred of them say enough.
+        let selective = (0..100).filter(|number| {
+            let sieve = Sieve::new(&Selector::parse(&format!("app=a{number}")).unwrap());
+            let passed = digests.iter().filter(|digest| sieve.passes(**digest)).count();
+            assert!(passed >= 2, "the objects themselves pass");
+            passed < digests.len() / 10
         });
-        let passed = digests.filter(|digest| sieve.passes(*digest)).count();
-        assert!((10..800).contains(&passed), "{passed}");
-        assert!(sieve.passes(LabelDigest::UNKNOWN));
+        assert!(selective.count() >= 60);
+        assert!(Sieve::new(&Selector::parse("app=a7").unwrap()).passes(LabelDigest::UNKNOWN));
     }
 }
