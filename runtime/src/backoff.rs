@@ -11,6 +11,7 @@ use crate::bucket::later;
 ///
 /// Each pause is a random duration from the upper half of a range that doubles from `min` to `max`.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct BackoffConfig {
     /// The shortest pause.
     pub min: Duration,
@@ -18,6 +19,13 @@ pub struct BackoffConfig {
     pub max: Duration,
     /// The time without a failure after which the pauses start at `min` again.
     pub reset_after: Duration,
+}
+
+impl BackoffConfig {
+    /// Pauses that double from `min` to `max`.
+    pub fn new(min: Duration, max: Duration) -> Self {
+        Self { min, max, ..Self::default() }
+    }
 }
 
 impl Default for BackoffConfig {

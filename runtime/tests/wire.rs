@@ -22,11 +22,7 @@ use tokio::sync::mpsc;
 
 /// A backoff that a test can wait for on a real clock.
 fn quick() -> ReflectorConfig<ConfigMap> {
-    let backoff = BackoffConfig {
-        min: Duration::from_millis(1),
-        max: Duration::from_millis(4),
-        ..BackoffConfig::default()
-    };
+    let backoff = BackoffConfig::new(Duration::from_millis(1), Duration::from_millis(4));
     config(|config| config.list.backoff = backoff)
 }
 

@@ -46,6 +46,7 @@ impl<K: CacheObject> Core<K> {
     pub(super) fn listen(&mut self, new: NewListener<K>) {
         let NewListener { subscriber, resync, .. } = new;
         let is_complete = self.progress.is_complete();
+        subscriber.measure_with(self.metrics.backlog.clone());
         if self.writer.read(|state| subscriber.replay(state, is_complete)).unwrap_or_default() {
             self.listeners.push(Listener { subscriber, resync: resync.map(Resync::new) });
         }
@@ -84,20 +85,12 @@ impl<K: CacheObject> Core<K> {
     }
 
     fn hand_out(&mut self, notices: Vec<Notice<K>>, is_complete: bool) {
-        let mut backlog = 0;
-        let mut is_open = |waiting: Option<usize>| {
-            backlog += waiting.unwrap_or_default();
-            waiting.is_some()
-        };
-        if let Some(last) = self.listeners.pop() {
-            self.listeners
-                .retain(|listener| is_open(listener.subscriber.push(notices.iter().cloned(), is_complete)));
-            // Most informers have one listener, which takes what the others get clones of.
-            if is_open(last.subscriber.push(notices, is_complete)) {
-                self.listeners.push(last);
-            }
+        let Some(last) = self.listeners.pop() else { return };
+        self.listeners.retain(|listener| listener.subscriber.push(notices.iter().cloned(), is_complete));
+        // Most informers have one listener, which takes what the others get clones of.
+        if last.subscriber.push(notices, is_complete) {
+            self.listeners.push(last);
         }
-        self.metrics.backlog.set(backlog as f64);
     }
 
     /// When the next resync of a listener is due.

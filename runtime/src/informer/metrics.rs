@@ -47,3 +47,89 @@ impl InformerMetrics {
         &self.resource
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, mpsc};
+
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use tokio::time::{Duration, sleep};
+
+    use crate::{
+        delta::{Delta, Scope, delta_queue},
+        informer::{Event, InformerConfig, SharedInformer},
+        metrics::test_recorder::TestRecorder,
+    };
+
+    const BACKLOG: &str = "genclient_informer_handler_backlog{resource=\"configmaps\"}";
+
+    fn config_map(name: &str, version: u64) -> Arc<ConfigMap> {
+        let mut object = ConfigMap::default();
+        object.metadata.name = Some(name.to_owned());
+        object.metadata.resource_version = Some(version.to_string());
+        Arc::new(object)
+    }
+
+    fn list(objects: Vec<Arc<ConfigMap>>) -> Delta<ConfigMap> {
+        Delta::Replace { scope: Scope::All, objects, invalid: vec![], resource_version: "1".to_owned() }
+    }
+
+    /// Runs a test on a paused clock, with this recorder.
+    fn measured(test: impl AsyncFnOnce(TestRecorder)) {
+        let (recorder, runtime) = (TestRecorder::default(), tokio::runtime::Builder::new_current_thread());
+        let runtime = { runtime }.enable_time().start_paused(true).build().unwrap();
+        recorder.clone().observe(|| runtime.block_on(test(recorder)));
+    }
+
+    #[test]
+    fn the_backlog_of_all_handlers_is_measured_and_returns_to_zero() {
+        measured(async |recorder| {
+            let informer = SharedInformer::<ConfigMap>::new(InformerConfig::new("configmaps"));
+            let (sender, receiver) = delta_queue(8);
+            let (release, blocked) = mpsc::channel::<()>();
+            let blocked_handler = informer.add_event_handler(move |_: &Event<ConfigMap>| {
+                let _ = blocked.recv();
+            });
+            let stream = informer.events();
+            let running = informer.clone();
+            tokio::spawn(async move { running.run(receiver).await });
+            sender.send_all([list((0..10).map(|n| config_map(&n.to_string(), 1)).collect())]).await.unwrap();
+            // The clock stands still while the handler blocks, so other tasks get their turn by hand.
+            while !informer.has_synced() || blocked_handler.backlog() == 10 {
+                tokio::task::yield_now().await;
+            }
+            assert!((19.0..=20.0).contains(&recorder.gauge(BACKLOG)), "{}", recorder.gauge(BACKLOG));
+            drop(stream);
+            drop(release);
+            sleep(Duration::from_secs(1)).await;
+            assert_eq!(recorder.gauge(BACKLOG), 0.0);
+        });
+    }
+
+    #[test]
+    fn two_informers_of_one_resource_have_series_of_their_own() {
+        measured(async |recorder| {
+            let mut metadata = InformerConfig::new("configmaps");
+            metadata.metadata_only = true;
+            let mut named = InformerConfig::new("configmaps");
+            named.name = Some("tenant".into());
+            let mut running = Vec::new();
+            for (number, config) in
+                [InformerConfig::new("configmaps"), metadata, named].into_iter().enumerate()
+            {
+                let informer = SharedInformer::<ConfigMap>::new(config);
+                let (sender, receiver) = delta_queue(8);
+                let objects = (0..=number).map(|n| config_map(&n.to_string(), 1)).collect();
+                sender.send_all([list(objects)]).await.unwrap();
+                let handle = informer.clone();
+                tokio::spawn(async move { handle.run(receiver).await });
+                assert!(informer.wait_for_sync().await);
+                running.push((informer, sender));
+            }
+            let objects = |labels: &str| recorder.gauge(&format!("genclient_informer_objects{{{labels}}}"));
+            assert_eq!(objects("resource=\"configmaps\""), 1.0);
+            assert_eq!(objects("resource=\"configmaps\",form=\"metadata\""), 2.0);
+            assert_eq!(objects("resource=\"configmaps\",factory=\"tenant\""), 3.0);
+        });
+    }
+}

@@ -6,6 +6,7 @@ use std::{
 };
 
 use futures::task::AtomicWaker;
+use metrics::Gauge;
 use parking_lot::Mutex;
 
 use super::{
@@ -26,6 +27,10 @@ pub(crate) struct Subscriber<K> {
 
 struct Inner<K> {
     backlog: Backlog<K>,
+    /// The sum of the backlogs of all listeners, once somebody measures it.
+    gauge: Option<Gauge>,
+    /// How much of it is this one's.
+    measured: usize,
     /// Whether every initial event is in the backlog, or was.
     is_complete: bool,
     /// Whether an initial event was taken and is still being handled.
@@ -44,11 +49,24 @@ enum Phase {
     Closed,
 }
 
+impl<K: CacheObject> Inner<K> {
+    /// Brings the gauge up to date: when the backlog grows, and when it is empty.
+    fn measure(&mut self) {
+        let (Some(gauge), waiting) = (&self.gauge, self.backlog.len()) else { return };
+        if waiting != self.measured {
+            gauge.increment(waiting as f64 - self.measured as f64);
+            self.measured = waiting;
+        }
+    }
+}
+
 impl<K: CacheObject> Subscriber<K> {
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self {
             inner: Mutex::new(Inner {
                 backlog: Backlog::default(),
+                gauge: None,
+                measured: 0,
                 is_complete: false,
                 handles_initial: false,
                 phase: Phase::Open,
@@ -65,19 +83,15 @@ impl<K: CacheObject> Subscriber<K> {
             let (old, new) = (None, object.clone());
             Notice::new(Step::Put { old, new, cause: Cause::Relist, initial: true })
         });
-        self.push(objects, is_complete).is_some()
+        self.push(objects, is_complete)
     }
 
-    /// Adds steps of the cache to the backlog, and returns its size, or `None` if the listener is
-    /// closed. With `is_complete` every initial object has been added by now.
-    pub(crate) fn push(
-        &self,
-        notices: impl IntoIterator<Item = Notice<K>>,
-        is_complete: bool,
-    ) -> Option<usize> {
+    /// Adds steps of the cache to the backlog. Returns `false` if the listener is closed. With
+    /// `is_complete` every initial object has been added by now.
+    pub(crate) fn push(&self, notices: impl IntoIterator<Item = Notice<K>>, is_complete: bool) -> bool {
         let mut inner = self.inner.lock();
         if inner.phase == Phase::Closed {
-            return None;
+            return false;
         }
         let notices = notices.into_iter();
         inner.backlog.reserve(notices.size_hint().0);
@@ -86,10 +100,17 @@ impl<K: CacheObject> Subscriber<K> {
         }
         inner.is_complete |= is_complete;
         self.settle(&inner);
-        let waiting = inner.backlog.len();
+        inner.measure();
         drop(inner);
         self.waker.wake();
-        Some(waiting)
+        true
+    }
+
+    /// Adds the size of the backlog to this gauge, from now on.
+    pub(crate) fn measure_with(&self, gauge: Gauge) {
+        let mut inner = self.inner.lock();
+        inner.gauge = Some(gauge);
+        inner.measure();
     }
 
     /// Takes the next event, or waits for it; `None` when there will be none.
@@ -113,7 +134,10 @@ impl<K: CacheObject> Subscriber<K> {
 
     fn take(&self, inner: &mut Inner<K>) -> Option<Event<K>> {
         // The backlog of a closed listener is empty.
-        let Due { event, initial } = inner.backlog.pop()?;
+        let Some(Due { event, initial }) = inner.backlog.pop() else {
+            inner.measure();
+            return None;
+        };
         inner.handles_initial = initial;
         Some(event)
     }
@@ -153,6 +177,7 @@ impl<K: CacheObject> Subscriber<K> {
         let mut inner = self.inner.lock();
         inner.phase = Phase::Closed;
         let backlog = std::mem::take(&mut inner.backlog);
+        inner.measure();
         drop(inner);
         drop(backlog);
         self.synced.ended();

@@ -225,3 +225,79 @@ fn explain(collection: &Collection, problem: Problem, error: &Error) -> String {
         | Problem::Panicked => error.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    };
+
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kube::core::ApiResource;
+    use tracing::{Event, Level, Metadata, span};
+
+    use super::*;
+    use crate::{
+        object::ObjectKey,
+        wire::{Selectors, Timeouts},
+    };
+
+    /// Counts warnings.
+    #[derive(Clone, Default)]
+    struct Warnings(Arc<AtomicUsize>);
+
+    impl tracing::Subscriber for Warnings {
+        fn enabled(&self, _: &Metadata<'_>) -> bool {
+            true
+        }
+
+        fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+            span::Id::from_u64(1)
+        }
+
+        fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+        fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+        fn event(&self, event: &Event<'_>) {
+            self.0.fetch_add(usize::from(*event.metadata().level() == Level::WARN), Ordering::SeqCst);
+        }
+
+        fn enter(&self, _: &span::Id) {}
+
+        fn exit(&self, _: &span::Id) {}
+    }
+
+    #[tokio::test]
+    async fn a_list_of_many_invalid_objects_logs_a_few_of_them_and_their_number() {
+        let collection = Collection {
+            client: kube::Client::new(
+                tower::service_fn(|_: http::Request<kube::client::Body>| {
+                    std::future::pending::<Result<http::Response<kube::client::Body>, std::io::Error>>()
+                }),
+                "default",
+            ),
+            resource: ApiResource::erase::<ConfigMap>(&()),
+            scope: Scope::All,
+            selectors: Selectors::default(),
+            metadata_only: false,
+            timeouts: Timeouts::default(),
+        };
+        let state = watch::Sender::new(ReflectorState::Listing);
+        let mut report = Report::new(&collection, &ReflectorConfig::<ConfigMap>::default(), state);
+        let invalid: Vec<_> = (0..2_000)
+            .map(|number| InvalidObject {
+                key: ObjectKey::namespaced("default", number.to_string()),
+                uid: String::new(),
+                resource_version: String::new(),
+                error: "data: wrong".to_owned(),
+            })
+            .collect();
+        let warnings = Warnings::default();
+        tracing::subscriber::with_default(warnings.clone(), || {
+            report.listed("paged", 0, &invalid, "7", Duration::ZERO);
+        });
+        assert_eq!(warnings.0.load(Ordering::SeqCst), LOGGED_INVALID + 1);
+    }
+}

@@ -246,8 +246,8 @@ fn checked_value(key: &str, value: &str) -> Result<String, LabelSelectorError> {
 /// prints as an empty text.
 impl fmt::Display for Selector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, requirement) in self.requirements.iter().flatten().enumerate() {
-            if place > 0 {
+        for (number, requirement) in self.requirements.iter().flatten().enumerate() {
+            if number > 0 {
                 f.write_str(",")?;
             }
             requirement.fmt(f)?;

@@ -89,11 +89,11 @@ pub(crate) struct Collection {
 
 /// Which objects of a kind are followed, in Kubernetes' grammar; the server evaluates it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Selectors {
+pub(crate) struct Selectors {
     /// A label selector, such as `env in (dev,test),!legacy`.
-    pub labels: Option<String>,
+    pub(crate) labels: Option<String>,
     /// A field selector, such as `metadata.name=example`.
-    pub fields: Option<String>,
+    pub(crate) fields: Option<String>,
 }
 
 /// A page of a list.
