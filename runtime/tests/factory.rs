@@ -587,6 +587,8 @@ fn a_long_list_is_decoded_although_all_blocking_threads_are_taken() {
         factory.wait_for_cache_sync(DEADLINE).await.expect("it syncs");
         assert_eq!(informer.store().len(), 2_000);
         assert_eq!(log.lists().len(), 1);
+        let shutdown = tokio::time::timeout(DEADLINE, factory.shutdown()).await;
+        shutdown.expect("a shutdown does not wait for jobs that never began");
         // The same for a streamed list, whose decoding does not count as the server's silence.
         let mut lines: String =
             (0..2_000).map(|number| line(&added(config_map(&format!("o{number}"), 5)))).collect();

@@ -52,14 +52,23 @@ impl<K: CacheObject> Core<K> {
         }
     }
 
-    /// Applies deltas, publishes the result, and hands the changes to the listeners.
-    pub(super) fn apply(&mut self, deltas: &mut Vec<Delta<K>>, synced: &SyncSender) {
+    /// Applies deltas, publishes the result, and hands the changes to the listeners, unless the informer
+    /// has ended meanwhile.
+    pub(super) fn apply(
+        &mut self,
+        deltas: &mut Vec<Delta<K>>,
+        synced: &SyncSender,
+        is_ended: impl Fn() -> bool,
+    ) {
         self.metrics.deltas.increment(deltas.len() as u64);
         let mut outcome = Outcome::default();
         let mut batch = self.writer.begin();
         for delta in deltas.drain(..) {
             self.metrics.relists.increment(u64::from(matches!(delta, Delta::Replace { .. })));
             self.progress.apply(delta, &mut batch, &mut outcome);
+        }
+        if is_ended() {
+            return;
         }
         let index_panics = std::mem::take(&mut batch.index_panics);
         let objects = batch.state().len();

@@ -148,7 +148,8 @@ impl<K: CacheObject> Delivery<K> {
         let Self { subscriber, mut handler, metrics, event } = self;
         let rest = std::iter::from_fn(|| subscriber.try_next());
         for event in std::iter::once(event).chain(rest).take(most) {
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| handler.on_event(&event))) {
+            let handled = catch_unwind(AssertUnwindSafe(|| handler.on_event(&event)));
+            if let Err(panic) = handled {
                 metrics.handler_panics.increment(1);
                 tracing::error!(
                     resource = metrics.resource(),
@@ -157,7 +158,12 @@ impl<K: CacheObject> Delivery<K> {
                     "an event handler panicked",
                 );
             }
-            drop(event);
+            // The event may hold the last reference to an object whose `Drop` panics.
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(event))) {
+                metrics.handler_panics.increment(1);
+                let panic = panics::message(&*panic);
+                tracing::error!(resource = metrics.resource(), panic, "dropping an object panicked");
+            }
             subscriber.handled();
         }
         handler

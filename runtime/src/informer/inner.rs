@@ -241,7 +241,7 @@ impl<K: CacheObject> Inner<K> {
             match work {
                 Work::Apply(deltas) if !self.is_ended() => {
                     batch = deltas;
-                    core.apply(&mut batch, &self.synced);
+                    core.apply(&mut batch, &self.synced, || self.is_ended());
                     drop(core);
                     self.moved.send_replace(Some(Instant::now()));
                 }

@@ -11,8 +11,8 @@ use std::{
 };
 
 use bytes::Bytes;
-use tokio::sync::Semaphore;
-use tokio_util::task::TaskTracker;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
 use super::Transform;
 use crate::{
@@ -38,6 +38,13 @@ pub(super) struct Decoder<K> {
     pub(super) jobs: TaskTracker,
 }
 
+/// A decoding job on another thread, while it lasts. It travels with the input, so that a job that is
+/// taken back has ended.
+pub(super) struct Job {
+    _permit: OwnedSemaphorePermit,
+    _token: TaskTrackerToken,
+}
+
 /// The events of some lines of a watch.
 pub(super) struct DecodedLines<K> {
     pub(super) events: Vec<Decoded<Arc<K>>>,
@@ -48,7 +55,7 @@ pub(super) struct DecodedLines<K> {
 /// Lines that are being decoded.
 pub(super) enum Decoding<K> {
     /// On another thread.
-    There(Offloaded<Vec<Bytes>, DecodedLines<K>>),
+    There(Offloaded<(Vec<Bytes>, Job), DecodedLines<K>>),
     /// In place, once somebody waits for them.
     Here(Slices<K>),
 }
@@ -65,10 +72,9 @@ impl<K: Watched> Decoder<K> {
         if lines.iter().map(Bytes::len).sum::<usize>() < FEW_BYTES {
             return Decoding::Here(Slices::new(lines));
         }
-        let Ok(permit) = JOBS.clone().try_acquire_owned() else { return Decoding::Here(Slices::new(lines)) };
-        let (decoder, token) = (self.clone(), self.jobs.token());
-        Decoding::There(Offloaded::new(lines, move |lines, awaited| {
-            let _running = (permit, token);
+        let Some(job) = self.job() else { return Decoding::Here(Slices::new(lines)) };
+        let decoder = self.clone();
+        Decoding::There(Offloaded::new((lines, job), move |(lines, _job), awaited| {
             let mut slices = Slices::new(lines);
             while awaited.holds() && slices.decode_some(&decoder) {}
             slices.decoded
@@ -80,18 +86,17 @@ impl<K: Watched> Decoder<K> {
         if body.len() < FEW_BYTES {
             return Ok(self.finish_page(decode_list(&body, self.keep_managed_fields)?, &Awaited::HERE));
         }
-        let body = match JOBS.clone().try_acquire_owned() {
-            Err(_) => body,
-            Ok(permit) => {
-                let (decoder, token) = (self.clone(), self.jobs.token());
-                let mut job = Offloaded::new(body, move |body: Bytes, awaited| {
-                    let _running = (permit, token);
+        let body = match self.job() {
+            None => body,
+            Some(job) => {
+                let decoder = self.clone();
+                let mut decoding = Offloaded::new((body, job), move |(body, _job): (Bytes, _), awaited| {
                     let page = decode_list(&body, decoder.keep_managed_fields)?;
                     Ok(decoder.finish_page(page, awaited))
                 });
-                match job.join().await {
+                match decoding.join().await {
                     Ok(page) => return page,
-                    Err(body) => body,
+                    Err((body, _job)) => body,
                 }
             }
         };
@@ -100,6 +105,12 @@ impl<K: Watched> Decoder<K> {
             tokio::task::yield_now().await;
         }
         Ok(self.finish_page(page.finish()?, &Awaited::HERE))
+    }
+
+    /// Begins a job, unless there are enough already.
+    fn job(&self) -> Option<Job> {
+        let permit = JOBS.clone().try_acquire_owned().ok()?;
+        Some(Job { _permit: permit, _token: self.jobs.token() })
     }
 
     fn finish_page(&self, page: ListPage<K>, awaited: &Awaited) -> ListPage<Arc<K>> {
@@ -164,7 +175,7 @@ impl<K: Watched> Decoding<K> {
             match self {
                 Self::There(job) => match job.join().await {
                     Ok(decoded) => return decoded,
-                    Err(lines) => *self = Self::Here(Slices::new(lines)),
+                    Err((lines, _job)) => *self = Self::Here(Slices::new(lines)),
                 },
                 Self::Here(slices) => {
                     while slices.decode_some(decoder) {
