@@ -1,17 +1,23 @@
 //! The store: what readers ask of a hundred thousand objects, and what a batch of changes costs.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use divan::Bencher;
 use genclient_runtime::{
-    ObjectMeta, Selector, SharedInformer,
+    Event, ObjectMeta, Selector, SharedInformer,
     informer::InformerConfig,
     object::CacheObject,
     reflector::{Delta, DeltaSender, Scope, delta_queue},
     store::Index,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
-use tokio::runtime::Runtime;
+use tokio::{runtime::Runtime, sync::Notify};
 
 const OBJECTS: usize = 100_000;
 
@@ -138,6 +144,39 @@ fn apply_five_hundred_updates(bencher: Bencher<'_, '_>) {
                     .expect("the informer runs");
                 while cache.informer.resource_version() != wanted {
                     tokio::task::yield_now().await;
+                }
+            });
+        });
+}
+
+/// From the delta queue to a handler and back: an event on its own, and many at once. Handlers run on
+/// blocking threads, which costs a switch of threads for each burst of events and not for each event.
+#[divan::bench(args = [1, 500])]
+fn events_reach_a_handler(bencher: Bencher<'_, '_>, events: usize) {
+    let cache = Cache::filled();
+    let (handled, waiting) = (Arc::new(AtomicUsize::new(0)), Arc::new(Notify::new()));
+    let (counter, waker) = (handled.clone(), waiting.clone());
+    let handler = cache.informer.add_event_handler(move |_: &Event<ConfigMap>| {
+        counter.fetch_add(1, Ordering::AcqRel);
+        waker.notify_one();
+    });
+    cache.runtime.block_on(handler.wait_for_sync());
+    let mut version = OBJECTS;
+    bencher
+        .counter(events)
+        .with_inputs(|| {
+            version += events;
+            handled.store(0, Ordering::Release);
+            (version - events + 1..=version)
+                .map(|version| object(version % OBJECTS, version))
+                .collect::<Vec<_>>()
+        })
+        .bench_local_values(|objects| {
+            cache.runtime.block_on(async {
+                let deltas = objects.into_iter().map(Delta::Upsert);
+                cache.sender.send_all(deltas).await.expect("the informer runs");
+                while handled.load(Ordering::Acquire) < events {
+                    waiting.notified().await;
                 }
             });
         });
