@@ -1,4 +1,4 @@
-//! One line of a watch.
+//! The events of a watch.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use super::{ObjectSeed, Unreadable, decode_object, first_look};
 use crate::delta::InvalidObject;
 
-/// What one line of a watch says.
+/// One event of a watch.
 #[derive(Debug)]
 pub(crate) enum Decoded<K> {
     Added(K),
@@ -23,13 +23,13 @@ pub(crate) enum Decoded<K> {
         /// Whether this bookmark closes the initial events of a streamed list.
         initial_events_end: bool,
     },
-    /// The server ends the watch, and says why.
+    /// The server ends the watch with this status.
     Error(Box<Status>),
     /// An object that does not decode was added or modified.
     Invalid(InvalidObject),
     /// An object that does not decode was deleted.
     InvalidDeleted(InvalidObject),
-    /// An event of a type that did not exist when this was written.
+    /// An event of an unknown type.
     Unknown,
 }
 
@@ -45,7 +45,7 @@ enum EventType {
     Unknown,
 }
 
-/// Decodes one line.
+/// Decodes one line of a watch.
 pub(crate) fn decode_event<K: DeserializeOwned>(
     line: &[u8],
     keep_managed_fields: bool,
@@ -63,7 +63,7 @@ pub(crate) fn decode_event<K: DeserializeOwned>(
     }
 }
 
-/// Takes a second look at a line that does not decode.
+/// Decodes a line that failed to decode a second time, for the key of the object and the error.
 fn decode_invalid<K: DeserializeOwned>(line: &str, seed: ObjectSeed<K>) -> Result<Decoded<K>, Unreadable> {
     #[derive(Deserialize)]
     struct Raw<'a> {
@@ -88,7 +88,7 @@ fn decode_invalid<K: DeserializeOwned>(line: &str, seed: ObjectSeed<K>) -> Resul
     }
 }
 
-/// Reads `{"type": …, "object": …}` in one pass.
+/// Deserializes `{"type": …, "object": …}` in one pass.
 struct Envelope<K>(ObjectSeed<K>);
 
 impl<'de, K: DeserializeOwned> DeserializeSeed<'de> for Envelope<K> {
@@ -123,7 +123,7 @@ impl<'de, K: DeserializeOwned> Visitor<'de> for Envelope<K> {
                 (Field::Object, Some(r#type)) => {
                     decoded = Some(map.next_value_seed(Object { r#type, seed: self.0.clone() })?);
                 }
-                // JSON objects have no order, although every server writes the type first.
+                // The fields of a JSON object have no order, although every server writes the type first.
                 (Field::Object, None) => early = Some(map.next_value()?),
                 (Field::Other, _) => drop(map.next_value::<IgnoredAny>()?),
             }
@@ -139,7 +139,7 @@ impl<'de, K: DeserializeOwned> Visitor<'de> for Envelope<K> {
     }
 }
 
-/// Reads an event's object by the event's type.
+/// Deserializes the object of an event as the type of the event demands.
 struct Object<K> {
     r#type: EventType,
     seed: ObjectSeed<K>,
@@ -160,7 +160,7 @@ impl<'de, K: DeserializeOwned> DeserializeSeed<'de> for Object<K> {
     }
 }
 
-/// All that a bookmark is read for.
+/// The fields of a bookmark that are read.
 #[derive(Deserialize)]
 struct Bookmark {
     metadata: BookmarkMeta,
@@ -318,7 +318,7 @@ mod tests {
             panic!("a hundred levels are read")
         };
         assert!(read.spec.is_object() && read.metadata.name.is_some());
-        // A type that does not look at the deep part reads the object.
+        // A type without the deeply nested field decodes the object.
         let slim = typed("ADDED", &object(5_000));
         assert!(matches!(decode_event::<ConfigMap>(slim.as_bytes(), false).unwrap(), Decoded::Added(_)));
     }

@@ -1,24 +1,25 @@
-//! Lines out of the chunks of a body.
+//! Splits the chunks of a body into lines.
 
 use bytes::Bytes;
 
-/// No line is longer: what is, is not from an API server, whose objects end at a few megabytes.
+/// The longest line that is accepted. The objects of an API server have a few megabytes at most.
 pub(crate) const LINE_LIMIT: usize = 64 << 20;
 
-/// A line without an end.
+/// A line that is longer than [`LINE_LIMIT`].
 #[derive(Debug, thiserror::Error)]
 #[error("a line of the stream is longer than {LINE_LIMIT} bytes")]
 pub(crate) struct LineTooLong;
 
-/// Cuts chunks into lines. A line within one chunk is not copied; of a chunk's last line, the part
-/// that it has is kept until the rest comes.
+/// Splits chunks into lines. A line within one chunk is not copied. The beginning of an incomplete line is
+/// kept until the rest arrives.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     partial: Vec<u8>,
 }
 
 impl Lines {
-    /// Takes a chunk and gives each line that it completes, without its end; empty lines are left out.
+    /// Adds a chunk, and appends the lines that it completes to `complete`, without their line ends and
+    /// without empty lines.
     pub(crate) fn push(&mut self, chunk: &Bytes, complete: &mut Vec<Bytes>) -> Result<(), LineTooLong> {
         let mut start = 0;
         for end in memchr::memchr_iter(b'\n', chunk) {
