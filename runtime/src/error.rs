@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn the_servers_details_give_the_time_to_wait() {
+    fn retry_after_is_read_from_the_details_of_the_status() {
         let details = StatusDetails {
             name: String::new(),
             group: String::new(),

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn each_type_of_event_is_told_apart() {
+    fn each_type_of_event_is_decoded() {
         let object = config_map(json!({"a": "b"}));
         let event = |r#type: &str| decode(json!({"type": r#type, "object": object})).unwrap();
         assert!(matches!(event("ADDED"), Decoded::Added(added) if added.data.is_some()));
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bookmark_is_read_as_metadata_whatever_the_type_demands() {
+    fn a_bookmark_is_read_as_metadata_whatever_the_type_is() {
         let line = json!({"type": "BOOKMARK", "object": {
             "kind": "ConfigMap", "data": 7, "metadata": {"resourceVersion": "12",
                 "annotations": {"k8s.io/initial-events-end": "true", "other": "x"}}}});
@@ -235,14 +235,14 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_read_as_a_status() {
+    fn an_error_is_read_as_a_status_whatever_the_type_is() {
         let line = json!({"type": "ERROR", "object": {
             "kind": "Status", "status": "Failure", "code": 410, "reason": "Expired", "message": "too old"}});
         assert!(matches!(decode(line).unwrap(), Decoded::Error(status) if status.code == 410));
     }
 
     #[test]
-    fn an_object_that_does_not_decode_says_who_it_is_and_which_field_is_wrong() {
+    fn an_object_that_does_not_decode_has_its_key_and_the_path_of_the_wrong_field() {
         let object = config_map(json!({"port": 80}));
         let Decoded::Invalid(invalid) = decode(json!({"type": "MODIFIED", "object": object})).unwrap() else {
             panic!("not invalid")
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_event_is_unreadable() {
+    fn a_line_that_is_not_an_event_is_unreadable() {
         for line in
             ["", "{", "garbage", "[]", "{}", r#"{"type":"ADDED"}"#, r#"{"type":"BOOKMARK","object":1}"#]
         {
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_nested_too_deeply_is_invalid_and_says_who_it_is() {
+    fn an_object_that_is_nested_too_deeply_is_invalid_and_has_its_key() {
         let object = |levels| {
             format!(
                 r#"{{"metadata":{{"namespace":"n","name":"deep","uid":"u","resourceVersion":"7"}},"spec":{}}}"#,
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn one_odd_field_of_the_metadata_does_not_cost_the_name() {
+    fn a_wrong_field_of_the_metadata_does_not_hide_the_name() {
         for odd in ["null", "7", "{}", "[1]"] {
             let object = format!(
                 r#"{{"metadata":{{"name":"b","namespace":"n","uid":{odd},"resourceVersion":"3"}},"data":7}}"#
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_that_panics_while_it_is_decoded_makes_an_invalid_object() {
+    fn an_object_whose_deserialize_panics_is_invalid() {
         #[derive(Debug)]
         struct Panics;
 
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_error_is_cut() {
+    fn a_long_error_is_truncated() {
         let line =
             typed("ADDED", &format!(r#"{{"metadata":{{"name":"a"}},"data":"{}"}}"#, "ü".repeat(2_000)));
         let Decoded::Invalid(invalid) = decode(line).unwrap() else { panic!("not invalid") };

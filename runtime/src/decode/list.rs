@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_token_can_be_told_before_the_items() {
+    fn the_continue_token_is_found_before_the_items() {
         let token = |body: &str| peek_token(body.as_bytes());
         let meta = r#""metadata":{"resourceVersion":"9","continue":"more","remainingItemCount":5}"#;
         assert_eq!(token(&format!(r#"{{"kind":"List",{meta},"items":[{{"cut":"#)).as_deref(), Some("more"));
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_that_does_not_decode_costs_only_itself() {
+    fn an_item_that_does_not_decode_does_not_affect_the_rest_of_its_list() {
         let body = json!({"metadata": {"resourceVersion": "9"}, "items": [
             {"metadata": {"name": "a"}},
             {"metadata": {"name": "b", "namespace": "n", "uid": "u", "resourceVersion": "3"}, "data": {"x": [1]}},
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deep_item_and_an_item_that_panics_cost_only_themselves() {
+    fn a_deep_item_and_one_that_panics_do_not_affect_the_rest_of_their_list() {
         #[derive(Debug)]
         struct Touchy(String);
 
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_nothing_is_empty() {
+    fn a_list_without_items_is_empty() {
         for items in ["null", "[]"] {
             let body = format!(r#"{{"metadata":{{"resourceVersion":"1"}},"items":{items}}}"#);
             let page: ListPage<ConfigMap> = decode_list(body.as_bytes(), false).unwrap();
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_is_unreadable_and_not_an_empty_list() {
+    fn a_response_without_a_resource_version_or_items_is_not_an_empty_list() {
         let versioned = r#""metadata":{"resourceVersion":"1"}"#;
         for body in [
             "",

@@ -301,14 +301,14 @@ mod tests {
     }
 
     #[test]
-    fn managed_fields_are_left_out_and_nothing_else_of_that_name() {
+    fn only_the_managed_fields_of_the_object_are_skipped() {
         let mut expected = example();
         expected["metadata"].as_object_mut().unwrap().remove("managedFields");
         assert_eq!(slim::<Value>(&example().to_string()), expected);
     }
 
     #[test]
-    fn every_kind_of_type_decodes_without_them() {
+    fn every_kind_of_type_decodes_without_managed_fields() {
         let text = example().to_string();
         let typed: ConfigMap = slim(&text);
         assert_eq!(typed.metadata.managed_fields, None);
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn an_escaped_name_is_the_same_name() {
+    fn an_escaped_field_name_is_recognized() {
         let object: Value = slim(r#"{"met\u0061data":{"managed\u0046ields":[1],"n\u0061me":"x"}}"#);
         assert_eq!(object, json!({"metadata": {"name": "x"}}));
     }

@@ -12,7 +12,7 @@ fn matches(selector: &str, labels: &[(&str, &str)]) -> bool {
 }
 
 #[test]
-fn texts_that_the_server_accepts_parse_and_print_in_its_canonical_form() {
+fn a_selector_that_the_server_accepts_parses_and_prints_in_canonical_form() {
     for (text, canonical) in [
         ("", ""),
         ("  \t\r\n", ""),
@@ -62,7 +62,7 @@ fn texts_that_the_server_accepts_parse_and_print_in_its_canonical_form() {
 }
 
 #[test]
-fn texts_that_the_server_refuses_are_refused_with_the_place() {
+fn a_selector_that_the_server_refuses_is_refused_with_the_position() {
     let long = "x".repeat(64);
     let long_prefix = format!("{}/x", "a.".repeat(127) + "a");
     for (text, position) in [
@@ -134,7 +134,7 @@ fn labels_at_the_limit_of_their_length_are_accepted() {
 }
 
 #[test]
-fn requirements_mean_what_they_mean_to_the_server() {
+fn a_selector_has_the_same_meaning_as_on_the_server() {
     let labels: &[_] = &[("x", "a"), ("n", "10"), ("empty", "")];
     for (selector, expected) in [
         ("", true),

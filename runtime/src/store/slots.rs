@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_grows_from_one_and_says_when_nothing_is_left() {
+    fn a_set_grows_from_one_slot_and_reports_when_it_would_be_empty() {
         let mut slots = Slots::One(7);
         slots.insert(7);
         assert_eq!(slots.len(), 1);

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_may_span_chunks_and_an_unfinished_one_is_kept_back() {
+    fn a_line_can_span_chunks_and_an_incomplete_one_is_kept() {
         let (lines, partial) = lines_of(&[b"on", b"e\ntwo\nth", b"re", b"e\n\r\nfour"]);
         assert_eq!(lines, [&b"one"[..], b"two", b"three"]);
         assert!(partial);
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_an_end_is_refused() {
+    fn a_line_that_is_too_long_is_refused() {
         let (mut lines, mut complete) = (Lines::default(), Vec::new());
         let chunk = Bytes::from(vec![b'x'; LINE_LIMIT / 2 + 1]);
         assert!(lines.push(&chunk, &mut complete).is_ok());
@@ -86,7 +86,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn how_the_body_is_cut_into_chunks_changes_nothing(
+        fn lines_do_not_depend_on_how_the_body_is_split_into_chunks(
             text in prop::collection::vec(prop::sample::select(b"ab\n".to_vec()), 0..60),
             cuts in prop::collection::vec(0usize..60, 0..8),
         ) {
