@@ -11,6 +11,13 @@
 //!     lister.get("example"); // in which namespace?
 //! }
 //! ```
+//! ```compile_fail
+//! # use genclient_runtime::Lister;
+//! # use k8s_openapi::api::core::v1::Node;
+//! fn find(lister: &Lister<Node>) {
+//!     lister.namespace("default"); // nodes are not in namespaces
+//! }
+//! ```
 
 use std::{fmt, sync::Arc};
 

@@ -2,7 +2,15 @@
 
 mod support;
 
-use genclient_runtime::reflector::Reflector;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use genclient_runtime::reflector::{Reflector, Transform};
 use k8s_openapi::api::core::v1::ConfigMap;
 use support::*;
 
@@ -55,6 +63,26 @@ async fn a_long_streamed_list_and_its_changes_arrive_completely_and_in_order() {
         assert_eq!(view.names()[0], format!("o1@{reached}"), "every change up to it was sent");
         last = reached;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_list_and_a_busy_watch_are_decoded_on_blocking_threads() {
+    let initial = (1..=OBJECTS).map(|number| added(large(&format!("o{number}"), number)));
+    let changes = (OBJECTS + 1..=2 * OBJECTS).map(|version| modified(large("o1", version)));
+    let text = lines(initial.chain([initial_events_end(OBJECTS)]).chain(changes));
+    let (client, _log) = in_process(script([pieces(&text)]));
+    let (here, on_async_thread) = (thread::current().id(), Arc::new(AtomicUsize::new(0)));
+    let counter = on_async_thread.clone();
+    let config = config(|config| {
+        config.transform = Some(Transform::new(move |_: &mut ConfigMap| {
+            counter.fetch_add(usize::from(thread::current().id() == here), Ordering::Relaxed);
+        }));
+    });
+    let (sink, mut view) = recorder();
+    tokio::spawn(Reflector::new(client, config).run(sink));
+    view.reach(2 * OBJECTS).await;
+    let on_async_thread = on_async_thread.load(Ordering::Relaxed);
+    assert!(on_async_thread < 100, "{on_async_thread} of {} objects, in small batches", 2 * OBJECTS);
 }
 
 #[tokio::test(start_paused = true)]

@@ -93,6 +93,21 @@ async fn a_handler_gets_the_events_of_the_list_and_of_the_watch() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_lister_sends_no_request_and_returns_shared_objects() {
+    let (factory, log) = factory_over(one_of_each);
+    let lister = factory.informer::<ConfigMap>().lister();
+    factory.start();
+    factory.wait_for_cache_sync(DEADLINE).await.expect("it syncs");
+    quiet().await;
+    let requests = log.len();
+    let found = lister.namespace("default").require("a").expect("a is there");
+    assert!(Arc::ptr_eq(&found, &lister.list(&Selector::everything())[0]));
+    assert!(lister.namespace("default").get("b").is_none());
+    quiet().await;
+    assert_eq!(log.len(), requests);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_informer_can_be_stopped_without_the_others_and_does_not_start_again() {
     let (secrets, answer) = Answer::stream();
     let answer = std::sync::Mutex::new(Some(answer));

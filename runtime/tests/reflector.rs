@@ -263,6 +263,13 @@ async fn each_kind_of_event_moves_the_version_to_resume_from() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn watches_ask_for_events_without_compression() {
+    let (client, log) = in_process(script([Answer::json(list(10, [])), Answer::watch([bookmark(11)])]));
+    run(client, paged()).view.reach(11).await;
+    assert_eq!(log.watches()[0].headers["accept-encoding"], "identity");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_streamed_list_is_complete_at_its_closing_bookmark_and_continues_as_a_watch() {
     let (writer, answer) = Answer::stream();
     let (client, log) = in_process(script([answer]));
@@ -468,7 +475,7 @@ async fn managed_fields_are_skipped_unless_they_are_to_be_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_missing_resource_is_logged_in_words_waited_for_and_then_listed() {
+async fn a_missing_resource_is_reported_in_words_waited_for_and_then_listed() {
     let attempts = Arc::new(AtomicUsize::new(0));
     let errors = Arc::new(AtomicUsize::new(0));
     let (seen, told) = (Arc::clone(&attempts), Arc::clone(&errors));
@@ -497,6 +504,46 @@ async fn a_missing_resource_is_logged_in_words_waited_for_and_then_listed() {
     running.view.reach(10).await;
     running.state.wait_for(|state| *state == ReflectorState::Watching).await.unwrap();
     assert_eq!(errors.load(Ordering::SeqCst), 5);
+}
+
+/// Counts the warnings of this crate on the current thread.
+struct Warnings(Arc<AtomicUsize>);
+
+impl tracing::Subscriber for Warnings {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        *metadata.level() == tracing::Level::WARN && metadata.target().starts_with("genclient_runtime")
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+    fn event(&self, _: &tracing::Event<'_>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn enter(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_state_is_logged_once() {
+    let warnings = Arc::new(AtomicUsize::new(0));
+    let _guard = tracing::subscriber::set_default(Warnings(warnings.clone()));
+    let requests = AtomicUsize::new(0);
+    let (client, _log) = in_process(move |_: Received| match requests.fetch_add(1, Ordering::SeqCst) {
+        0..10 => Answer::text(404, "404 page not found\n"),
+        _ => Answer::status(403, "Forbidden", "no role allows it"),
+    });
+    let mut running = run(client, ReflectorConfig::default());
+    for (expected, logged) in [(Problem::Absent, 1), (Problem::Forbidden, 2)] {
+        running.state.wait_for(|state| problem(state) == Some(expected)).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert_eq!(warnings.load(Ordering::SeqCst), logged);
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -193,6 +193,8 @@ impl<K> From<Bookmark> for Decoded<K> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use k8s_openapi::api::core::v1::ConfigMap;
     use serde_json::json;
 
@@ -353,6 +355,28 @@ mod tests {
         };
         assert_eq!(invalid.key, ObjectKey::namespaced("default", "example"));
         assert_eq!(invalid.error, "decoding the object panicked: no such luck");
+    }
+
+    #[test]
+    fn a_valid_object_is_parsed_once_and_only_one_that_does_not_decode_again() {
+        static PARSED: AtomicUsize = AtomicUsize::new(0);
+
+        #[derive(Debug)]
+        struct Counted;
+
+        impl<'de> Deserialize<'de> for Counted {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                PARSED.fetch_add(1, Ordering::Relaxed);
+                ConfigMap::deserialize(deserializer).map(|_| Self)
+            }
+        }
+
+        for (data, parsed) in [(json!({"a": "b"}), 1), (json!({"a": 7}), 2)] {
+            PARSED.store(0, Ordering::Relaxed);
+            let line = typed("ADDED", &config_map(data).to_string());
+            decode_event::<Counted>(line.as_bytes(), false).unwrap();
+            assert_eq!(PARSED.load(Ordering::Relaxed), parsed);
+        }
     }
 
     #[test]

@@ -125,6 +125,13 @@ fn a_selector_that_the_server_refuses_is_refused_with_the_position() {
 }
 
 #[test]
+fn selectors_that_differ_in_the_order_of_their_keys_are_equal() {
+    let selectors = ["a=1,b in (x,y),!c", "!c,b in (y,x),a=1"].map(|text| Selector::parse(text).unwrap());
+    assert_eq!(selectors[0], selectors[1]);
+    assert_eq!(selectors[0].to_string(), selectors[1].to_string());
+}
+
+#[test]
 fn labels_at_the_limit_of_their_length_are_accepted() {
     let text = "x".repeat(63);
     Selector::parse(&format!("{text}={text}")).expect("63 characters");

@@ -5,7 +5,7 @@
 //!   panics, the object is stored, is found under no value of that index, and the panic is counted.
 //! - The index function must be pure: it is called again when the object changes or is removed. With an
 //!   impure one a lookup can return wrong objects, but never panics.
-//! - A value that no object has any more uses no memory.
+//! - A value that no object has any more is removed from the index.
 
 use std::{
     any::Any,
