@@ -1,4 +1,4 @@
-//! From the bytes of an answer to objects: a reflector over a client that answers from memory.
+//! Decoding a list: a reflector over a client that answers from memory.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -40,7 +40,7 @@ fn stream() -> Bytes {
     lines.into()
 }
 
-/// Takes the first state, and closes.
+/// Receives the first list, and closes.
 struct First<'a>(&'a mut usize);
 
 impl DeltaSink<ConfigMap> for First<'_> {

@@ -40,7 +40,7 @@ fn add_next_done(bencher: Bencher<'_, '_>, count: usize) {
     });
 }
 
-/// Adds keys that wait already.
+/// Adds keys that are queued already.
 #[divan::bench]
 fn add_of_a_waiting_key(bencher: Bencher<'_, '_>) {
     let (queue, keys) = (WorkQueue::new("bench"), keys(1000));

@@ -1,4 +1,4 @@
-//! The store: what readers ask of a hundred thousand objects, and what a batch of changes costs.
+//! The store: reads of a hundred thousand objects, and batches of changes.
 
 use std::{
     collections::BTreeMap,
@@ -54,7 +54,7 @@ fn app(number: usize) -> String {
     format!("app-{:05}", number % 1000)
 }
 
-/// An informer whose cache is filled, with an index over one label.
+/// An informer with a full cache and an index over one label.
 struct Cache {
     runtime: Runtime,
     informer: SharedInformer<ConfigMap>,
@@ -72,7 +72,7 @@ impl Cache {
         let informer = SharedInformer::new(config);
         let by_app = informer
             .add_index("app", |object: &ConfigMap| object.label("app").map(str::to_owned))
-            .expect("the name is not taken");
+            .expect("the name is free");
         let (sender, receiver) = delta_queue(1024);
         let running = informer.clone();
         runtime.spawn(async move { running.run(receiver).await });
@@ -110,7 +110,7 @@ fn list_a_namespace_of_a_thousand(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn select_a_hundred_without_an_index(bencher: Bencher<'_, '_>) {
     let store = Cache::filled().informer.store();
-    let selector: Selector = "app=app-00042".parse().expect("the selector is well-formed");
+    let selector: Selector = "app=app-00042".parse().expect("the selector parses");
     bencher.bench_local(|| store.list(&selector));
 }
 
@@ -120,7 +120,7 @@ fn look_a_hundred_up_in_an_index(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| cache.by_app.get("app-00042"));
 }
 
-/// A batch of updates, from the delta queue into both generations of the cache.
+/// Applies a batch of updates from the delta queue to both generations of the cache.
 #[divan::bench]
 fn apply_five_hundred_updates(bencher: Bencher<'_, '_>) {
     const BATCH: usize = 500;

@@ -1,4 +1,4 @@
-//! What the code of the derives refers to. Nothing here is for people.
+//! Support for the code that the derives write. Not a public API.
 
 use std::{fmt, marker::PhantomData};
 
@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 
 pub use crate::crd::{CrdOptions, PrintColumn, Scale, crd};
 
-/// The group and version of a module; `group_version!` implements it for a marker of the module.
+/// The group and version of a module. `group_version!` implements it for a marker in the module.
 #[diagnostic::on_unimplemented(
     message = "this module has no `group_version!`",
     label = "the group and the version of this type are not known",
@@ -26,16 +26,16 @@ pub trait GroupVersion {
     const API_VERSION: &'static str;
 }
 
-/// The marker that a module has where it has no `group_version!`: any item of that name in the
-/// module takes precedence over a glob import of this one.
+/// The marker of a module without `group_version!`. It is imported by a glob, so the marker that
+/// `group_version!` defines in the module takes precedence.
 pub mod fallback {
     pub struct __GenclientGroupVersion;
 }
 
-/// Reads `apiVersion` and refuses any but the type's own.
+/// Deserializes `apiVersion` and rejects all values but that of the type.
 pub struct ApiVersion<K>(PhantomData<fn() -> K>);
 
-/// Reads `kind` and refuses any but the type's own.
+/// Deserializes `kind` and rejects all values but that of the type.
 pub struct Kind<K>(PhantomData<fn() -> K>);
 
 impl<K> Default for ApiVersion<K> {
@@ -64,7 +64,7 @@ impl<'de, K: k8s_openapi::Resource> Deserialize<'de> for Kind<K> {
     }
 }
 
-/// Accepts one text.
+/// Accepts one string only.
 struct Exactly {
     field: &'static str,
     value: &'static str,
@@ -87,7 +87,7 @@ impl serde::de::Visitor<'_> for Exactly {
     }
 }
 
-/// An API type can be copied: what a cache holds is shared, so that a change starts with a copy.
+/// An API type must be `Clone`: the objects of a cache are shared, so a change starts with a copy.
 #[diagnostic::on_unimplemented(
     message = "the API type `{Self}` is not `Clone`",
     label = "`Clone` is missing",
@@ -96,7 +96,7 @@ impl serde::de::Visitor<'_> for Exactly {
 pub trait IsClone {}
 impl<T: Clone> IsClone for T {}
 
-/// An API type can be printed.
+/// An API type must be `Debug`.
 #[diagnostic::on_unimplemented(
     message = "the API type `{Self}` is not `Debug`",
     label = "`Debug` is missing",
@@ -113,7 +113,7 @@ pub const fn method_input<T: Serialize + Sync>() {}
 
 pub const fn method_result<T: DeserializeOwned + Send>() {}
 
-/// Ties a list to its items when the crate is compiled.
+/// Checks at compile time that a list type belongs to its item type.
 pub const fn list_belongs_to_item(list_kind_of_item: &str, list: &str) {
     assert!(
         equal(list_kind_of_item.as_bytes(), list.as_bytes()),
@@ -135,7 +135,7 @@ const fn equal(a: &[u8], b: &[u8]) -> bool {
     true
 }
 
-/// `a.b`, when the crate is compiled.
+/// Concatenates `a.b` at compile time.
 pub const fn join_with_dot<const LENGTH: usize>(a: &str, b: &str) -> [u8; LENGTH] {
     let mut out = [b'.'; LENGTH];
     let (a, b) = (a.as_bytes(), b.as_bytes());
@@ -152,10 +152,10 @@ pub const fn join_with_dot<const LENGTH: usize>(a: &str, b: &str) -> [u8; LENGTH
     out
 }
 
-/// The text of bytes that came from texts.
+/// Converts the bytes of joined strings back to a string.
 pub const fn utf8(bytes: &[u8]) -> &str {
     match std::str::from_utf8(bytes) {
         Ok(text) => text,
-        Err(_) => panic!("two texts and a dot are a text"),
+        Err(_) => panic!("two strings and a dot are valid UTF-8"),
     }
 }

@@ -1,4 +1,4 @@
-//! CRDs from annotated types.
+//! Custom resource definitions of annotated types.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ use schemars::{
     transform::{AddNullable, transform_subschemas},
 };
 
-/// What `#[genclient(…)]` says of a CRD.
+/// The options of a CRD that `#[genclient(…)]` sets.
 #[doc(hidden)]
 pub struct CrdOptions<'a> {
     pub singular: &'a str,
@@ -62,7 +62,7 @@ pub struct Scale<'a> {
     pub label_selector_path: Option<&'a str>,
 }
 
-/// The CRD of one version of a kind.
+/// Builds the CRD of one version of a kind.
 #[doc(hidden)]
 pub fn crd<K>(options: CrdOptions<'_>) -> CustomResourceDefinition
 where
@@ -130,7 +130,7 @@ where
     }
 }
 
-/// The structural schema of a kind.
+/// Builds the structural schema of a kind.
 fn schema<K: JsonSchema>(validations: &[Rule]) -> JSONSchemaProps {
     let generator = SchemaSettings::openapi3()
         .with(|settings| {
@@ -144,7 +144,7 @@ fn schema<K: JsonSchema>(validations: &[Rule]) -> JSONSchemaProps {
         .with_transform(DropUnknownFormats)
         .into_generator();
     let mut schema = generator.into_root_schema_for::<K>();
-    // The root's title repeats the kind.
+    // The title of the root only repeats the kind.
     schema.remove("title");
     if !validations.is_empty() {
         let rules = serde_json::to_value(validations).expect("rules are plain data, which is JSON");
@@ -153,7 +153,7 @@ fn schema<K: JsonSchema>(validations: &[Rule]) -> JSONSchemaProps {
     serde_json::from_value(schema.to_value()).expect("the rewriters leave only what a CRD schema may have")
 }
 
-/// Takes out formats that the API server does not know: it warns of each one on every apply.
+/// Removes formats that the API server does not know. It warns about each one on every apply.
 #[derive(Clone, Debug)]
 struct DropUnknownFormats;
 
@@ -172,7 +172,7 @@ impl schemars::transform::Transform for DropUnknownFormats {
     }
 }
 
-/// A scope as a CRD names it.
+/// The name of a scope in a CRD.
 #[doc(hidden)]
 pub trait ScopeName {
     const NAME: &'static str;
@@ -186,9 +186,15 @@ impl ScopeName for k8s_openapi::ClusterResourceScope {
     const NAME: &'static str = "Cluster";
 }
 
-/// Makes one CRD of the versions of a kind, of which one is stored.
+/// Merges the versions of a kind into one CRD that stores the version `stored`.
 ///
-/// The versions stand in the order in which kubectl prefers them: the stored one first, the others by name.
+/// The stored version comes first and the others follow by name. The annotations and labels of all
+/// versions are merged.
+///
+/// # Errors
+///
+/// Returns an error if there is no version, if `stored` is not one of them, or if they are not versions
+/// of the same kind.
 pub fn merge_versions(
     versions: Vec<CustomResourceDefinition>,
     stored: &str,
@@ -202,10 +208,10 @@ pub fn merge_versions(
     Ok(merged)
 }
 
-/// Prints CRDs to the standard output as a JSON object of YAML manifests by CRD name.
+/// Prints CRDs to the standard output as a JSON object that maps CRD names to YAML manifests.
 ///
-/// The command line compiles a program that calls this over the annotated types, because their
-/// schemas exist only in compiled code.
+/// The command line compiles a program that calls this with the annotated types, because their schemas
+/// exist only in compiled code.
 #[doc(hidden)]
 pub fn print_manifests(crds: Vec<CustomResourceDefinition>) -> Result<(), Box<dyn std::error::Error>> {
     let mut manifests = BTreeMap::new();
@@ -216,7 +222,7 @@ pub fn print_manifests(crds: Vec<CustomResourceDefinition>) -> Result<(), Box<dy
     Ok(())
 }
 
-/// One CRD as a YAML manifest.
+/// Writes a CRD as a YAML manifest.
 pub fn manifest(crd: &CustomResourceDefinition) -> Result<String, serde_saphyr::ser::Error> {
     serde_saphyr::to_string(crd)
 }

@@ -1,9 +1,9 @@
-//! The one error of this crate's requests.
+//! The error of every request.
 //!
-//! An [`Error`] always says what was tried — the verb, the kind, the namespace and the name — and
-//! why it did not succeed. Questions that code asks (`is_not_found`, `is_conflict` …) are answered
-//! from the server's own reason, and from the HTTP status where the server gave no known reason,
-//! as client-go's `apierrors` does. Whoever needs more takes [`Error::cause`] or [`Error::status`].
+//! An [`Error`] says what was tried (the verb, the kind, the namespace and the name) and why it failed.
+//! `is_not_found`, `is_conflict` and the other predicates look at the server's reason, and at the HTTP
+//! status only if the reason is not a known one, as client-go's `apierrors` does. [`Error::cause`] and
+//! [`Error::status`] have the details.
 
 use std::{error::Error as StdError, fmt, time::Duration};
 
@@ -14,18 +14,18 @@ use crate::object::ObjectKey;
 /// The result of a request.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What a request wanted to do, as an error names it.
+/// What a request was to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
     /// The verb: `get`, `list`, `create` …
     pub verb: &'static str,
-    /// The kind that it concerned.
+    /// The kind.
     pub kind: String,
     /// The namespace, or `None` for a cluster-scoped kind or all namespaces.
     pub namespace: Option<String>,
-    /// The object's name, or `None` where a whole collection was meant or no name was known.
+    /// The name of the object, or `None` for a collection or an object without a name.
     pub name: Option<String>,
-    /// The subresource, if it was one.
+    /// The subresource, if any.
     pub subresource: Option<String>,
 }
 
@@ -44,26 +44,26 @@ impl fmt::Display for Operation {
     }
 }
 
-/// Why a request did not succeed.
+/// Why a request failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Cause {
-    /// The server refused, or could not be reached.
+    /// The server refused the request, or could not be reached.
     Kube(kube::Error),
-    /// The server's answer does not decode into the type that was asked for.
+    /// The response of the server does not decode into the expected type.
     Decode {
-        /// The path of the field that is wrong, `.` where there is none.
+        /// The path of the wrong field, or `.` if the whole response is wrong.
         path: String,
         /// What is wrong with it.
         source: serde_json::Error,
     },
-    /// There was no complete answer within the request's timeout.
+    /// The response was not complete within the timeout of the request.
     Timeout(Duration),
-    /// The request was not sent, because it could not have succeeded.
+    /// The request was not sent because it cannot succeed.
     InvalidRequest(InvalidRequest),
 }
 
-/// What is wrong with a request that was never sent.
+/// Why a request was not sent.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidRequest {
@@ -73,43 +73,43 @@ pub enum InvalidRequest {
          and start and end with a letter or digit"
     )]
     Namespace(String),
-    /// The name cannot be part of a path.
+    /// The name of the object would change the path of the request.
     #[error("`{0}` is not an object name: it must not be empty, `.` or `..`, nor contain `/` or `%`")]
     Name(String),
-    /// The subresource cannot be part of a path.
+    /// The subresource would change the path of the request.
     #[error("`{0}` is not a subresource: it must not be empty, `.` or `..`, nor contain `/` or `%`")]
     Subresource(String),
-    /// The object has no name, and the verb needs one.
+    /// The verb needs a name, and the object has none.
     #[error("the object has no metadata.name")]
     NameMissing,
-    /// An apply configuration lacks a field that the server needs to know what is meant.
+    /// An apply configuration lacks a field that identifies the object.
     #[error("the apply configuration has no {0}")]
     FieldMissing(&'static str),
-    /// An apply configuration is of another kind, or names another object.
+    /// An apply configuration has another kind, or names another object.
     #[error("the apply configuration's {field} is `{found}`, not `{expected}`")]
     FieldMismatch {
         /// The field.
         field: &'static str,
-        /// What it must be.
+        /// The expected value.
         expected: String,
-        /// What it is.
+        /// The actual value.
         found: String,
     },
-    /// A field manager must be named, in at most 128 bytes.
+    /// The field manager is empty or longer than 128 bytes.
     #[error("`{0}` is not a field manager: it must have 1 to 128 bytes")]
     FieldManager(String),
-    /// The patch has an option that does not fit its type.
+    /// The patch has an option that its type does not allow.
     #[error("the patch is not valid: {0}")]
     Patch(String),
-    /// The body could not be written as JSON.
+    /// The body does not serialize to JSON.
     #[error("the body does not serialize: {0}")]
     Body(#[source] serde_json::Error),
-    /// The parts do not make an HTTP request.
+    /// The parts do not form a valid HTTP request.
     #[error("the request cannot be built: {0}")]
     Http(#[source] http::Error),
 }
 
-/// A request that did not succeed: what was tried, and why it failed.
+/// A failed request: what was tried, and why it failed.
 pub struct Error(Box<Inner>);
 
 struct Inner {
@@ -123,8 +123,10 @@ impl Error {
         Self(Box::new(Inner { operation: Some(operation), cause, retry_after }))
     }
 
-    /// The error of an object that is not there: what a lister answers, and the same questions
-    /// hold for it as for the server's own answer.
+    /// Creates the error for an object that does not exist, equal to the one that the server sends.
+    ///
+    /// [`is_not_found`](Self::is_not_found) holds for it, so callers need not know whether the answer
+    /// came from the cache or from the server.
     pub fn not_found(kind: impl Into<String>, key: &ObjectKey) -> Self {
         let kind = kind.into();
         let status = Status::failure(&format!("{kind} \"{}\" not found", key.name), reason::NOT_FOUND)
@@ -139,17 +141,17 @@ impl Error {
         Self::new(operation, Cause::Kube(kube::Error::Api(status.boxed())), None)
     }
 
-    /// What was tried, or `None` where the error came from kube without saying so.
+    /// Returns what was tried, or `None` if the error was converted from a [`kube::Error`].
     pub fn operation(&self) -> Option<&Operation> {
         self.0.operation.as_ref()
     }
 
-    /// Why it failed.
+    /// Returns why the request failed.
     pub fn cause(&self) -> &Cause {
         &self.0.cause
     }
 
-    /// The server's answer, where it gave one.
+    /// Returns the status that the server sent, if any.
     pub fn status(&self) -> Option<&Status> {
         match &self.0.cause {
             Cause::Kube(kube::Error::Api(status)) => Some(status),
@@ -157,60 +159,60 @@ impl Error {
         }
     }
 
-    /// The HTTP status of the server's answer, where it gave one.
+    /// Returns the HTTP status code of the server's response, if there was one.
     pub fn code(&self) -> Option<u16> {
         self.status().map(|status| status.code)
     }
 
-    /// The object, or the whole resource, does not exist.
+    /// Returns whether the object, or the whole resource, does not exist.
     pub fn is_not_found(&self) -> bool {
         self.answers(reason::NOT_FOUND, 404)
     }
 
-    /// The object was changed since it was read, or a precondition does not hold.
+    /// Returns whether the object was changed since it was read, or a precondition does not hold.
     pub fn is_conflict(&self) -> bool {
         self.answers(reason::CONFLICT, 409)
     }
 
-    /// An object of this name exists.
+    /// Returns whether an object with this name already exists.
     pub fn is_already_exists(&self) -> bool {
         self.status().is_some_and(|status| status.reason == reason::ALREADY_EXISTS)
     }
 
-    /// What was asked for is gone (HTTP 410), an expired resource version included.
+    /// Returns whether the requested state is gone (HTTP 410), including an expired resource version.
     pub fn is_gone(&self) -> bool {
         self.is_expired() || self.answers(reason::GONE, 410)
     }
 
-    /// The resource version or the continue token is too old for the server to know.
+    /// Returns whether the resource version or the continue token is too old.
     pub fn is_expired(&self) -> bool {
         self.status().is_some_and(|status| status.reason == reason::EXPIRED)
     }
 
-    /// The caller is known, and is not allowed to do this.
+    /// Returns whether the caller is not allowed to make the request.
     pub fn is_forbidden(&self) -> bool {
         self.answers(reason::FORBIDDEN, 403)
     }
 
-    /// The server does not know who is asking.
+    /// Returns whether the server could not authenticate the caller.
     pub fn is_unauthorized(&self) -> bool {
         self.answers(reason::UNAUTHORIZED, 401)
     }
 
-    /// The object breaks a rule of its schema.
+    /// Returns whether the object violates its schema.
     pub fn is_invalid(&self) -> bool {
         self.answers(reason::INVALID, 422)
     }
 
-    /// The server asks for patience; see [`Error::retry_after`].
+    /// Returns whether the server asks the caller to slow down; see [`Error::retry_after`].
     pub fn is_too_many_requests(&self) -> bool {
         self.answers(reason::TOO_MANY_REQUESTS, 429)
     }
 
-    /// The server has not reached the resource version that it was asked for.
+    /// Whether the server has not reached the requested resource version yet.
     ///
-    /// Servers have said so in three ways: by a cause, by a message with a cause of another name, and in
-    /// the oldest ones by the message alone.
+    /// Servers report it in three ways: by a cause, by a message with another cause, and the oldest ones
+    /// by the message alone.
     pub(crate) fn is_version_too_large(&self) -> bool {
         const REASON: &str = "ResourceVersionTooLarge";
         const MESSAGE: &str = "Too large resource version";
@@ -220,20 +222,21 @@ impl Error {
             || causes.any(|cause| cause.reason == REASON || cause.message.contains(MESSAGE))
     }
 
-    /// There was no answer in time: within the request's timeout, or within the server's own.
+    /// Returns whether the request timed out, on the client or on the server.
     pub fn is_timeout(&self) -> bool {
         matches!(self.0.cause, Cause::Timeout(_))
             || self.answers(reason::TIMEOUT, 504)
             || self.status().is_some_and(|status| status.reason == reason::SERVER_TIMEOUT)
     }
 
-    /// The request was never sent, because it could not have succeeded.
+    /// Returns whether the request was not sent because it cannot succeed.
     pub fn is_invalid_request(&self) -> bool {
         matches!(self.0.cause, Cause::InvalidRequest(_))
     }
 
-    /// How long the server asks to wait before the next attempt, but at most 5 minutes: a proxy's
-    /// maintenance page may ask for a day.
+    /// Returns how long the server asks to wait before the next attempt.
+    ///
+    /// It is at most 5 minutes: the maintenance page of a proxy may ask for a day.
     pub fn retry_after(&self) -> Option<Duration> {
         const LONGEST: Duration = Duration::from_secs(300);
         let asked = self.0.retry_after.or_else(|| {
@@ -243,7 +246,7 @@ impl Error {
         asked.map(|wait| wait.min(LONGEST))
     }
 
-    /// The server's reason, or its HTTP status where the reason is not one of the known ones.
+    /// Whether the server sent this reason, or this HTTP status without a known reason.
     fn answers(&self, reason: &str, code: u16) -> bool {
         self.status().is_some_and(|status| {
             status.reason == reason || (status.code == code && !reason::is_known(&status.reason))
@@ -273,8 +276,8 @@ impl fmt::Display for Error {
     }
 }
 
-/// Writes an error with those of its causes that its own text leaves out: "client error (Connect)" helps
-/// nobody without the "connection refused" behind it.
+/// Writes an error and the sources that its own text does not include: "client error (Connect)" is
+/// useless without the "connection refused" behind it.
 fn write_chain(f: &mut fmt::Formatter<'_>, error: &dyn StdError) -> fmt::Result {
     let mut said = error.to_string();
     f.write_str(&said)?;
@@ -337,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_says_what_is_behind_it() {
+    fn an_error_includes_the_text_of_its_sources() {
         #[derive(Debug, thiserror::Error)]
         #[error("{0}")]
         struct Layer(&'static str, #[source] Option<Box<Layer>>);
@@ -352,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reason_decides_and_the_code_only_where_the_reason_is_unknown() {
+    fn the_reason_decides_and_the_code_only_if_the_reason_is_unknown() {
         assert!(api("Conflict", 409).is_conflict());
         assert!(api("a proxy said so", 409).is_conflict());
         assert!(!api("AlreadyExists", 409).is_conflict());
@@ -364,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn the_servers_details_give_the_time_to_wait() {
+    fn retry_after_is_read_from_the_details_of_the_status() {
         let details = StatusDetails {
             name: String::new(),
             group: String::new(),

@@ -1,16 +1,89 @@
-//! The runtime under genclient's generated clientsets, listers and shared informers.
+//! The runtime of genclient: typed clients, shared informers, listers, work queues and events for
+//! Kubernetes controllers, on top of [`kube`].
 //!
-//! Generated code is a thin typed face over this crate: whatever it does is done here, and every
-//! name it needs, of kube and k8s-openapi too, is exported from here.
+//! Generated clientsets, informers and listers are thin typed wrappers around this crate. Everything
+//! here also works without generated code, for every type that [`kube`] can list and watch.
+//!
+//! A controller connects a client, caches a kind in an informer, queues the key of every object that
+//! changes, and reconciles the keys:
+//!
+//! ```no_run
+//! use std::{error::Error, time::Duration};
+//!
+//! use genclient_runtime::{Action, Event, InformerFactory, ObjectKey, WorkQueue, client};
+//! use k8s_openapi::api::core::v1::ConfigMap;
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), Box<dyn Error>> {
+//!     let client = client::try_default().await?;
+//!     let factory = InformerFactory::builder(client).resync(Duration::from_secs(600)).build();
+//!     let config_maps = factory.informer::<ConfigMap>();
+//!
+//!     let queue = WorkQueue::new("config-maps");
+//!     let keys = queue.clone();
+//!     config_maps.add_event_handler(move |event: &Event<ConfigMap>| {
+//!         keys.add(event.key());
+//!     });
+//!     factory.start();
+//!     factory.wait_for_cache_sync(Duration::from_secs(30)).await?;
+//!
+//!     let lister = config_maps.lister();
+//!     let workers = queue.run(2, move |key: ObjectKey| {
+//!         let lister = lister.clone();
+//!         async move {
+//!             match lister.store().get(&key) {
+//!                 Some(object) => println!("{key} is at {:?}", object.metadata.resource_version),
+//!                 None => println!("{key} is gone"),
+//!             }
+//!             Ok::<_, genclient_runtime::Error>(Action::await_change())
+//!         }
+//!     });
+//!     let shutdown = async {
+//!         tokio::signal::ctrl_c().await?;
+//!         queue.shutdown(Duration::from_secs(10)).await;
+//!         std::io::Result::Ok(())
+//!     };
+//!     let ((), stopped) = tokio::join!(workers, shutdown);
+//!     factory.shutdown().await;
+//!     Ok(stopped?)
+//! }
+//! ```
+//!
+//! | start here | |
+//! | --- | --- |
+//! | [`client`] | requests to the API server, with timeouts, rate limits and pages |
+//! | [`informer`] | the cache of a kind, and the handlers and streams of its changes |
+//! | [`lister`] | typed reads of the cache |
+//! | [`workqueue`] | keys with delays, priorities, retries and workers |
+//! | [`events`] | Kubernetes events about the objects of a controller |
+//!
+//! | when you need it | |
+//! | --- | --- |
+//! | [`factory`] | one informer per type: namespaces, resync, list options, transforms, slim types |
+//! | [`store`] | the cache itself: snapshots and typed indexes |
+//! | [`selector`] | label selectors with the API server's grammar |
+//! | [`retry`] | retries of a write that conflicts with another one |
+//! | [`owner`] | owner references |
+//! | [`scheme`] | manifests decoded into the types of a clientset |
+//! | [`crd`] | CRD manifests of annotated types |
+//! | [`metrics`] | the name and meaning of every metric |
+//!
+//! | under the hood | |
+//! | --- | --- |
+//! | [`reflector`] | lists and watches a collection and sends its changes to a sink |
+//! | [`object`] | what a type must provide to be cached, and object keys |
+//! | [`error`](mod@error) | the error of every request |
+//! | [`meta`] | group-qualified names, and the trait of list types |
+//! | [`backoff`] | the pauses between failed attempts |
 
-// Whatever can fail is an error that the caller can handle; tests may end with a panic.
+// A failure is an error that the caller can handle. Tests may panic.
 #![warn(clippy::unwrap_used)]
 
-// The derives name this crate by its name, in its own tests too.
+// The derives refer to this crate by its name, in its own tests too.
 extern crate self as genclient_runtime;
 
 #[doc(hidden)]
-#[allow(missing_docs, reason = "only the code of the derives refers to it")]
+#[allow(missing_docs, reason = "only the code that the derives write uses it")]
 pub mod __private;
 pub mod backoff;
 mod bucket;
@@ -38,6 +111,7 @@ pub mod store;
 mod wire;
 pub mod workqueue;
 
+// The names that a controller needs.
 pub use client::{RestClient, TypedClient};
 pub use error::{Error, Result};
 pub use factory::InformerFactory;
@@ -47,8 +121,10 @@ pub use object::ObjectKey;
 pub use selector::Selector;
 pub use workqueue::{Action, Priority, WorkQueue};
 
+// The derives of annotated types.
 pub use genclient_macros::{GenClient, GenClientList, group_version};
 
+// What generated code needs of other crates.
 pub use k8s_openapi::{
     self,
     apimachinery::pkg::apis::meta::v1::{ListMeta, ObjectMeta},

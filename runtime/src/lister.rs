@@ -1,14 +1,21 @@
-//! Listers: how a controller reads the cache, in client-go's shape.
+//! Listers: typed reads of the cache.
 //!
 //! A lister sends no request. It returns shared objects (`Arc`), which cannot be changed by accident.
-//! An object of a cluster-scoped kind is found by its name, one of a namespaced kind by its namespace
-//! and name; the other way round does not compile:
+//! An object of a cluster-scoped kind is found by its name, and one of a namespaced kind by its
+//! namespace and name. Anything else does not compile:
 //!
 //! ```compile_fail
 //! # use genclient_runtime::Lister;
 //! # use k8s_openapi::api::core::v1::ConfigMap;
 //! fn find(lister: &Lister<ConfigMap>) {
 //!     lister.get("example"); // in which namespace?
+//! }
+//! ```
+//! ```compile_fail
+//! # use genclient_runtime::Lister;
+//! # use k8s_openapi::api::core::v1::Node;
+//! fn find(lister: &Lister<Node>) {
+//!     lister.namespace("default"); // nodes are not in namespaces
 //! }
 //! ```
 
@@ -24,11 +31,11 @@ use crate::{
 
 /// The cache does not hold the object.
 ///
-/// A cache can be a little behind the server; an object that was just created may follow.
+/// The cache can be a little behind the server, so an object that was just created may still arrive.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no `{key}` in the cache")]
 pub struct NotFound {
-    /// The object that was asked for.
+    /// The key of the missing object.
     pub key: ObjectKey,
 }
 
@@ -50,36 +57,36 @@ impl<K: CacheObject> fmt::Debug for Lister<K> {
 }
 
 impl<K: CacheObject> Lister<K> {
-    /// A lister over this store.
+    /// Creates a lister of a store.
     pub fn new(store: Store<K>) -> Self {
         Self { store }
     }
 
-    /// Every object that the selector matches, in all namespaces, in no particular order.
+    /// Returns the objects of all namespaces that the selector matches, in no particular order.
     pub fn list(&self, selector: &Selector) -> Vec<Arc<K>> {
         self.store.list(selector)
     }
 
-    /// The store under the lister.
+    /// Returns the store that the lister reads.
     pub fn store(&self) -> &Store<K> {
         &self.store
     }
 }
 
 impl<K: Watched<Scope = ClusterResourceScope>> Lister<K> {
-    /// The object of this name.
+    /// Returns the object with this name.
     pub fn get(&self, name: &str) -> Option<Arc<K>> {
         self.store.find(None, name)
     }
 
-    /// The object of this name, or an error that names it.
+    /// Returns the object with this name, or an error that names it.
     pub fn require(&self, name: &str) -> Result<Arc<K>, NotFound> {
         self.get(name).ok_or_else(|| NotFound { key: ObjectKey::cluster(name) })
     }
 }
 
 impl<K: Watched<Scope = NamespaceResourceScope>> Lister<K> {
-    /// The objects of one namespace.
+    /// Returns a lister of one namespace.
     pub fn namespace(&self, namespace: impl Into<Arc<str>>) -> NamespaceLister<K> {
         NamespaceLister { store: self.store.clone(), namespace: namespace.into() }
     }
@@ -104,17 +111,17 @@ impl<K: CacheObject> fmt::Debug for NamespaceLister<K> {
 }
 
 impl<K: CacheObject> NamespaceLister<K> {
-    /// Every object of the namespace that the selector matches, in no particular order.
+    /// Returns the objects of the namespace that the selector matches, in no particular order.
     pub fn list(&self, selector: &Selector) -> Vec<Arc<K>> {
         self.store.list_namespace(&self.namespace, selector)
     }
 
-    /// The object of this name.
+    /// Returns the object with this name.
     pub fn get(&self, name: &str) -> Option<Arc<K>> {
         self.store.find(Some(&self.namespace), name)
     }
 
-    /// The object of this name, or an error that names it.
+    /// Returns the object with this name, or an error that names it.
     pub fn require(&self, name: &str) -> Result<Arc<K>, NotFound> {
         self.get(name).ok_or_else(|| NotFound { key: ObjectKey::namespaced(&*self.namespace, name) })
     }

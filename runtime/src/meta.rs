@@ -1,4 +1,4 @@
-//! Names of kinds and resources, and what every list type has.
+//! Group-qualified names of kinds and resources, and the trait of list types.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub struct GroupKind {
 }
 
 impl GroupKind {
-    /// A kind of this group.
+    /// Creates a group-qualified kind.
     pub fn new(group: impl Into<String>, kind: impl Into<String>) -> Self {
         Self { group: group.into(), kind: kind.into() }
     }
@@ -34,7 +34,7 @@ pub struct GroupResource {
 }
 
 impl GroupResource {
-    /// A resource of this group.
+    /// Creates a group-qualified resource.
     pub fn new(group: impl Into<String>, resource: impl Into<String>) -> Self {
         Self { group: group.into(), resource: resource.into() }
     }
@@ -46,7 +46,7 @@ impl fmt::Display for GroupResource {
     }
 }
 
-/// `networks.samplecrd.k8s.io`, or the bare name in the core group.
+/// Writes `networks.samplecrd.k8s.io`, or only the name in the core group.
 fn qualified(f: &mut fmt::Formatter<'_>, name: &str, group: &str) -> fmt::Result {
     match group {
         "" => f.write_str(name),
@@ -54,28 +54,28 @@ fn qualified(f: &mut fmt::Formatter<'_>, name: &str, group: &str) -> fmt::Result
     }
 }
 
-/// The list type of a kind, as `#[derive(GenClientList)]` makes one.
+/// The list type of a kind, as `#[derive(GenClientList)]` implements it.
 pub trait KindList {
-    /// The kind.
+    /// The type of the objects.
     type Item;
 
-    /// The objects.
+    /// Returns the objects of the list.
     fn items(&self) -> &[Self::Item];
 
-    /// The objects, by value.
+    /// Converts the list into its objects.
     fn into_items(self) -> Vec<Self::Item>;
 }
 
-/// A resource for which a factory has no informer.
+/// The error for a resource that a factory has no informer for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no informer is known for `{}` of `{}/{}`", .resource.resource, .resource.group, .resource.version)]
 pub struct UnknownResource {
-    /// The resource that was asked for.
+    /// The requested resource.
     pub resource: kube::core::GroupVersionResource,
 }
 
 impl UnknownResource {
-    /// The error for this resource.
+    /// Creates the error for a resource.
     pub fn new(resource: &kube::core::GroupVersionResource) -> Self {
         Self { resource: resource.clone() }
     }

@@ -1,4 +1,4 @@
-//! What the cache needs to know about an object, and how objects are named.
+//! What a type must provide to be cached, and the keys of objects.
 
 use std::{
     any::{Any, TypeId},
@@ -11,32 +11,32 @@ use serde::de::DeserializeOwned;
 
 use crate::selector::LabelDigest;
 
-/// The few facts of an object that the store, the indexes and the selectors read.
+/// The metadata of an object that the store, the indexes and the selectors read.
 ///
-/// Every type with Kubernetes' `ObjectMeta` implements it already. A cache that must be smaller than
-/// `ObjectMeta` allows implements it for a compact type of its own.
+/// Every [`kube::Resource`] implements it. To cache less than `ObjectMeta`, implement it for a compact
+/// type; see [`factory`](crate::factory).
 ///
-/// The trait is object-safe: a [`GenericInformer`](crate::informer::GenericInformer) gives out
-/// `Arc<dyn CacheObject>`, which coerces to `Arc<dyn Any + Send + Sync>` to get the type back.
+/// The trait is dyn-compatible: a [`GenericInformer`](crate::informer::GenericInformer) returns
+/// `Arc<dyn CacheObject>`, which coerces to `Arc<dyn Any + Send + Sync>` and can then be downcast.
 pub trait CacheObject: Any + Send + Sync {
-    /// The object's name.
+    /// Returns the name of the object.
     fn name(&self) -> &str;
 
-    /// The object's namespace, or `None` where the kind is cluster-scoped.
+    /// Returns the namespace of the object, or `None` if the kind is cluster-scoped.
     fn namespace(&self) -> Option<&str>;
 
-    /// The object's uid, empty where the server gave none.
+    /// Returns the uid of the object, or an empty string if it has none.
     fn uid(&self) -> &str;
 
-    /// The object's resource version, empty where the server gave none.
+    /// Returns the resource version of the object, or an empty string if it has none.
     fn resource_version(&self) -> &str;
 
-    /// The value of one label.
+    /// Returns the value of a label.
     fn label(&self, key: &str) -> Option<&str>;
 
-    /// A digest of the object's labels, by which selectors skip objects without reading them.
+    /// Returns a digest of the labels, which lets selectors skip the object without reading it.
     ///
-    /// Selectors work without it, only more slowly.
+    /// With the default, [`LabelDigest::UNKNOWN`], selectors read every object.
     fn label_digest(&self) -> LabelDigest {
         LabelDigest::UNKNOWN
     }
@@ -71,22 +71,23 @@ impl<K: kube::Resource + Send + Sync + 'static> CacheObject for K {
 
 /// An object that can be listed and watched by a reflector and cached by an informer.
 pub trait Watched: CacheObject + DeserializeOwned {
-    /// Whether objects of the kind are in namespaces:
-    /// [`NamespaceResourceScope`](k8s_openapi::NamespaceResourceScope) or
+    /// The scope of the kind: [`NamespaceResourceScope`](k8s_openapi::NamespaceResourceScope) or
     /// [`ClusterResourceScope`](k8s_openapi::ClusterResourceScope).
     ///
-    /// A cluster-scoped kind is always followed whole, even by a factory that is bound to namespaces.
+    /// A factory that is restricted to namespaces still watches a cluster-scoped kind as a whole.
     type Scope: 'static;
 
-    /// Where the API server serves the kind.
+    /// Returns the group, version, kind and plural under which the API server serves the kind.
     fn api_resource() -> ApiResource;
 
-    /// Whether objects of the kind are in namespaces.
+    /// Returns whether the kind is namespaced.
     fn is_namespaced() -> bool {
         TypeId::of::<Self::Scope>() != TypeId::of::<k8s_openapi::ClusterResourceScope>()
     }
 
-    /// Whether the type decodes from metadata alone, as kube's `PartialObjectMeta` does.
+    /// Returns whether the type decodes from metadata alone, as kube's `PartialObjectMeta` does.
+    ///
+    /// The server is then asked for metadata only.
     fn is_metadata_only() -> bool {
         false
     }
@@ -107,7 +108,7 @@ where
     }
 }
 
-/// The name of an object within its kind: `namespace/name`, or `name` where there is no namespace.
+/// The key of an object within its kind: `namespace/name`, or `name` if the kind is cluster-scoped.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectKey {
     /// The namespace, or `None` for a cluster-scoped object.
@@ -117,17 +118,17 @@ pub struct ObjectKey {
 }
 
 impl ObjectKey {
-    /// The key of a namespaced object.
+    /// Creates the key of a namespaced object.
     pub fn namespaced(namespace: impl Into<String>, name: impl Into<String>) -> Self {
         Self { namespace: Some(namespace.into()), name: name.into() }
     }
 
-    /// The key of a cluster-scoped object.
+    /// Creates the key of a cluster-scoped object.
     pub fn cluster(name: impl Into<String>) -> Self {
         Self { namespace: None, name: name.into() }
     }
 
-    /// The key of this object.
+    /// Returns the key of an object.
     pub fn of<K: CacheObject + ?Sized>(object: &K) -> Self {
         Self { namespace: object.namespace().map(str::to_owned), name: object.name().to_owned() }
     }
@@ -142,7 +143,7 @@ impl fmt::Display for ObjectKey {
     }
 }
 
-/// A text that is neither `name` nor `namespace/name`.
+/// The error for a text that is neither `name` nor `namespace/name`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an object key: it must read `name` or `namespace/name`")]
 pub struct ParseObjectKeyError(String);

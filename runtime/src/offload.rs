@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_input_comes_back_once_and_the_thread_finds_nothing_to_do() {
+    fn work_that_is_taken_back_is_not_done_by_the_thread() {
         let (runtime, release) = exhausted();
         runtime.block_on(async {
             let mut offloaded = Offloaded::new(7, |input, _: &Awaited| input);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_learns_that_nobody_awaits_it() {
+    async fn work_notices_that_its_result_is_no_longer_awaited() {
         let (begin, began) = mpsc::channel();
         let (end, ended) = tokio::sync::oneshot::channel();
         let offloaded = Offloaded::new((), move |(), awaited: &Awaited| {

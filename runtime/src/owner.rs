@@ -1,12 +1,12 @@
-//! Owner references: who is responsible for an object, and who deletes it with itself.
+//! Owner references, which tell the garbage collector and controllers whom an object belongs to.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Resource;
 
-/// A reference that makes `owner` one of an object's owners, so that the object is collected after
-/// its last owner is gone.
+/// Returns a reference that makes `owner` an owner of an object. The server deletes the object after its
+/// last owner is gone.
 ///
-/// The owner must come from the server: without its uid the server refuses the reference.
+/// The owner must come from the server, which refuses a reference without a uid.
 pub fn owner_ref<K: Resource<DynamicType = ()>>(owner: &K) -> OwnerReference {
     let meta = owner.meta();
     OwnerReference {
@@ -18,23 +18,24 @@ pub fn owner_ref<K: Resource<DynamicType = ()>>(owner: &K) -> OwnerReference {
     }
 }
 
-/// A reference that makes `owner` the one controller of an object: it holds back the owner's
-/// foreground deletion until the object is gone.
+/// Returns a reference that makes `owner` the controller of an object. It also blocks the foreground
+/// deletion of the owner until the object is gone.
 ///
-/// The owner must come from the server: without its uid the server refuses the reference.
+/// The owner must come from the server, which refuses a reference without a uid.
 pub fn controller_ref<K: Resource<DynamicType = ()>>(owner: &K) -> OwnerReference {
     OwnerReference { block_owner_deletion: Some(true), controller: Some(true), ..owner_ref(owner) }
 }
 
-/// The reference to an object's controller, if it has one.
+/// Returns the reference to the controller of an object, if it has one.
 pub fn controller_of<C: Resource>(child: &C) -> Option<&OwnerReference> {
     let references = child.meta().owner_references.as_deref()?;
     references.iter().find(|reference| reference.controller == Some(true))
 }
 
-/// Whether `owner` is the controller of `child`.
+/// Returns whether `owner` is the controller of `child`.
 ///
-/// The uid decides: an object that was deleted and created again under the same name is another one.
+/// The uids are compared: an object that was deleted and created again under the same name is a
+/// different object.
 pub fn is_controlled_by<C: Resource, K: Resource>(child: &C, owner: &K) -> bool {
     match (controller_of(child), owner.meta().uid.as_deref()) {
         (Some(reference), Some(uid)) => !uid.is_empty() && reference.uid == uid,
@@ -73,7 +74,7 @@ mod tests {
     fn only_the_controller_with_the_same_uid_controls_a_child() {
         let child = child_of(vec![owner_ref(&owner("b")), controller_ref(&owner("a"))]);
         assert!(is_controlled_by(&child, &owner("a")));
-        assert!(!is_controlled_by(&child, &owner("b")), "an owner that is no controller");
+        assert!(!is_controlled_by(&child, &owner("b")), "an owner that is not the controller");
         assert!(!is_controlled_by(&child, &owner("c")), "the same name created again");
         assert!(!is_controlled_by(&Pod::default(), &owner("a")), "no owner at all");
     }

@@ -1,8 +1,8 @@
-//! What a caught panic said.
+//! The messages of caught panics.
 
 use std::any::Any;
 
-/// The message of a panic, as far as it has one.
+/// Returns the message of a panic, or a placeholder if it has none.
 pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
     if let Some(text) = panic.downcast_ref::<&str>() {
         (*text).to_owned()

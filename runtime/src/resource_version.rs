@@ -1,30 +1,30 @@
-//! How two resource versions of one resource compare.
+//! The order of resource versions.
 //!
 //! Since Kubernetes 1.35 the resource versions of one resource are decimal numbers without leading
-//! zeros that can be put in order; they may be longer than 64 bits. Whatever else a server sends
-//! can only be compared for equality, and is never taken to be older or newer than anything.
+//! zeros, possibly longer than 64 bits, and can be ordered. Anything else that a server sends can only
+//! be compared for equality: it is neither older nor newer than any version.
 
 use std::cmp::Ordering;
 
-/// Whether this text is a resource version that has a place in the order.
+/// Whether this is a resource version that can be ordered.
 ///
-/// `0` is none: it means "any version" to the API server, and no object carries it.
+/// `0` cannot: it means "any version" to the API server, and no object has it.
 pub(crate) fn is_ordered(version: &str) -> bool {
     !version.is_empty() && !version.starts_with('0') && version.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The order of two resource versions, or `None` where one of them has no place in it.
+/// Compares two resource versions; `None` if one of them cannot be ordered.
 pub(crate) fn compare(left: &str, right: &str) -> Option<Ordering> {
     (is_ordered(left) && is_ordered(right))
         .then(|| left.len().cmp(&right.len()).then_with(|| left.cmp(right)))
 }
 
-/// Whether both can be compared and `left` comes before `right`.
+/// Whether both can be ordered and `left` is older than `right`.
 pub(crate) fn is_older(left: &str, right: &str) -> bool {
     compare(left, right) == Some(Ordering::Less)
 }
 
-/// Whether both can be compared and `reached` is `wanted` or comes after it.
+/// Whether both can be ordered and `reached` is not older than `wanted`.
 pub(crate) fn has_reached(reached: &str, wanted: &str) -> bool {
     compare(reached, wanted).is_some_and(Ordering::is_ge)
 }
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_has_no_order() {
+    fn a_version_that_is_not_a_number_has_no_order() {
         for odd in ["", "0", "01", "1a", "-1", "+1", " 1"] {
             assert_eq!(compare(odd, "5"), None, "{odd:?}");
             assert_eq!(compare("5", odd), None, "{odd:?}");

@@ -1,6 +1,6 @@
-//! The known types of a clientset: manifests decoded into them and written from them.
+//! The types that a clientset knows, and manifests decoded into them.
 //!
-//! A generated crate lists its types in an enum; what is the same for every such enum is here.
+//! A generated crate has an enum of its types; this module is what all such enums share.
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -8,43 +8,43 @@ use serde_json::Value;
 /// A type that a clientset knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownType {
-    /// Its group and version.
+    /// The group and version.
     pub api_version: &'static str,
-    /// Its kind.
+    /// The kind.
     pub kind: &'static str,
 }
 
 impl KnownType {
-    /// The names of a type.
+    /// Returns the group, version and kind of a type.
     pub const fn of<K: k8s_openapi::Resource>() -> Self {
         Self { api_version: K::API_VERSION, kind: K::KIND }
     }
 }
 
-/// An enum of all types that a clientset knows.
+/// Is implemented by the enum of all types that a clientset knows.
 pub trait KnownObject: Sized {
-    /// The types, in the order of the variants.
+    /// The types, in the order of the enum's variants.
     const KNOWN_TYPES: &'static [KnownType];
 
     /// Decodes a value into one of the known types.
     fn from_value(known_type: &KnownType, value: Value) -> Result<Self, DecodeError>;
 
-    /// The object as a value.
+    /// Serializes the object into a value.
     fn to_value(&self) -> Result<Value, DecodeError>;
 }
 
-/// Why a manifest could not be decoded or written.
+/// Why a manifest could not be decoded or encoded.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
     /// The manifest is neither YAML nor JSON.
     #[error("the manifest does not parse: {0}")]
     Parse(#[source] Box<serde_saphyr::Error>),
-    /// A document is no object, or has no `apiVersion` and `kind`.
+    /// A document is not an object, or has no `apiVersion` or `kind`.
     #[error("document {document} has no {field}")]
     Untyped {
-        /// The number of the document, from 1.
+        /// The number of the document, starting at 1.
         document: usize,
-        /// The field that is missing.
+        /// The missing field.
         field: &'static str,
     },
     /// A document has a type that the clientset does not know.
@@ -54,27 +54,27 @@ pub enum DecodeError {
         api_version: String,
         /// The document's `kind`.
         kind: String,
-        /// The types that are known.
+        /// The types that the clientset knows.
         known_types: &'static [KnownType],
     },
-    /// A document does not fit its type.
+    /// A document does not decode into its type.
     #[error("document {document}: {source}")]
     Document {
-        /// The number of the document, from 1.
+        /// The number of the document, starting at 1.
         document: usize,
         /// What is wrong with it.
         source: Box<DecodeError>,
     },
-    /// A value does not fit its type, with the path of the field.
+    /// A value does not decode into its type. The error has the path of the field.
     #[error("{0}")]
     Value(#[source] Box<serde_path_to_error::Error<serde_json::Error>>),
-    /// An object cannot be written.
+    /// An object does not serialize.
     #[error("the object cannot be written: {0}")]
     Encode(String),
 }
 
 impl DecodeError {
-    /// A type that is none of the known ones.
+    /// Returns the error for a type that the clientset does not know.
     pub fn unknown<O: KnownObject>(api_version: &str, kind: &str) -> Self {
         Self::Unknown {
             api_version: api_version.to_owned(),
@@ -92,8 +92,9 @@ fn known(types: &[KnownType]) -> String {
         .join(", ")
 }
 
-/// Decodes a YAML or JSON manifest of one or more documents. Empty documents are skipped, and a
-/// `v1` `List` is as good as its items.
+/// Decodes a YAML or JSON manifest of one or more documents.
+///
+/// Empty documents are skipped, and a `v1` `List` is replaced by its items.
 pub fn decode<O: KnownObject>(manifest: &str) -> Result<Vec<O>, DecodeError> {
     let documents: Vec<Value> =
         serde_saphyr::from_multiple(manifest).map_err(|error| DecodeError::Parse(Box::new(error)))?;
@@ -131,7 +132,7 @@ fn decode_document<O: KnownObject>(
     Err(in_document(DecodeError::unknown::<O>(&api_version, &kind)))
 }
 
-/// Writes objects as a YAML manifest, a document each.
+/// Encodes objects as a YAML manifest with one document per object.
 pub fn encode<O: KnownObject>(objects: &[O]) -> Result<String, DecodeError> {
     let mut manifest = String::new();
     for object in objects {
@@ -148,13 +149,13 @@ pub fn encode<O: KnownObject>(objects: &[O]) -> Result<String, DecodeError> {
     Ok(manifest)
 }
 
-/// Decodes one value; generated code calls it.
+/// Decodes one value. Called by generated code.
 #[doc(hidden)]
 pub fn from_value<K: DeserializeOwned>(value: Value) -> Result<Box<K>, DecodeError> {
     serde_path_to_error::deserialize(value).map(Box::new).map_err(|error| DecodeError::Value(Box::new(error)))
 }
 
-/// Writes one object; generated code calls it.
+/// Serializes one object. Called by generated code.
 #[doc(hidden)]
 pub fn to_value<K: Serialize>(object: &K) -> Result<Value, DecodeError> {
     serde_json::to_value(object).map_err(|error| DecodeError::Encode(error.to_string()))

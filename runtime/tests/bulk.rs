@@ -1,12 +1,20 @@
-//! Much at once, which is decoded on other threads: it comes whole, in order, and is cut where it is cut.
+//! Long lists and busy watches, which are decoded on blocking threads, arrive completely and in order.
 
 mod support;
 
-use genclient_runtime::reflector::Reflector;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use genclient_runtime::reflector::{Reflector, Transform};
 use k8s_openapi::api::core::v1::ConfigMap;
 use support::*;
 
-/// So many objects are several batches of lines.
+/// Enough objects for several batches of lines.
 const OBJECTS: u64 = 3000;
 
 fn run(client: kube::Client, streaming_lists: bool) -> View<ConfigMap> {
@@ -23,12 +31,12 @@ fn large(name: &str, version: u64) -> serde_json::Value {
     object
 }
 
-/// The lines of these events in one text.
+/// The lines of these events.
 fn lines(events: impl IntoIterator<Item = serde_json::Value>) -> String {
     events.into_iter().map(|event| line(&event)).collect()
 }
 
-/// A stream of this text, in pieces that end anywhere, that stays open.
+/// A stream of this text, in chunks of odd sizes, that stays open.
 fn pieces(text: &str) -> Answer {
     let (writer, answer) = Answer::stream();
     for piece in text.as_bytes().chunks(10_007) {
@@ -39,7 +47,7 @@ fn pieces(text: &str) -> Answer {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_long_streamed_list_and_its_changes_come_whole_and_in_order() {
+async fn a_long_streamed_list_and_its_changes_arrive_completely_and_in_order() {
     let initial = (1..=OBJECTS).map(|number| added(large(&format!("o{number}"), number)));
     let list = initial.chain([initial_events_end(OBJECTS)]);
     let changes = (OBJECTS + 1..=3 * OBJECTS).map(|version| modified(large("o1", version)));
@@ -52,13 +60,33 @@ async fn a_long_streamed_list_and_its_changes_come_whole_and_in_order() {
         view.next().await;
         let reached = view.version.parse().unwrap();
         assert!(reached > last, "{reached} comes after {last}");
-        assert_eq!(view.names()[0], format!("o1@{reached}"), "every change up to it was told");
+        assert_eq!(view.names()[0], format!("o1@{reached}"), "every change up to it was sent");
         last = reached;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_comes_before_an_unreadable_line_is_told_and_the_watch_goes_on_behind_it() {
+async fn a_long_list_and_a_busy_watch_are_decoded_on_blocking_threads() {
+    let initial = (1..=OBJECTS).map(|number| added(large(&format!("o{number}"), number)));
+    let changes = (OBJECTS + 1..=2 * OBJECTS).map(|version| modified(large("o1", version)));
+    let text = lines(initial.chain([initial_events_end(OBJECTS)]).chain(changes));
+    let (client, _log) = in_process(script([pieces(&text)]));
+    let (here, on_async_thread) = (thread::current().id(), Arc::new(AtomicUsize::new(0)));
+    let counter = on_async_thread.clone();
+    let config = config(|config| {
+        config.transform = Some(Transform::new(move |_: &mut ConfigMap| {
+            counter.fetch_add(usize::from(thread::current().id() == here), Ordering::Relaxed);
+        }));
+    });
+    let (sink, mut view) = recorder();
+    tokio::spawn(Reflector::new(client, config).run(sink));
+    view.reach(2 * OBJECTS).await;
+    let on_async_thread = on_async_thread.load(Ordering::Relaxed);
+    assert!(on_async_thread < 100, "{on_async_thread} of {} objects, in small batches", 2 * OBJECTS);
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_before_an_unreadable_line_are_sent_and_the_watch_resumes_after_it() {
     let middle = OBJECTS / 2;
     let changes = |range: std::ops::RangeInclusive<u64>| range.map(|version| modified(large("a", version)));
     let text = lines(changes(11..=middle)) + "garbage\n" + &lines(changes(middle + 1..=OBJECTS));
@@ -73,7 +101,7 @@ async fn what_comes_before_an_unreadable_line_is_told_and_the_watch_goes_on_behi
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_change_right_after_a_long_list_belongs_to_the_watch_even_if_it_cannot_be_read() {
+async fn a_change_right_after_a_long_list_belongs_to_the_watch_even_if_it_is_unreadable() {
     let initial = (1..=OBJECTS).map(|number| added(large(&format!("o{number}"), number)));
     let text =
         lines(initial.chain([initial_events_end(OBJECTS), modified(large("o1", OBJECTS + 1))])) + "garbage\n";
@@ -127,7 +155,7 @@ async fn a_token_that_expires_while_a_page_is_decoded_leads_to_one_full_list() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_page_that_cannot_be_read_costs_the_list_and_not_the_reflector() {
+async fn an_unreadable_page_fails_the_list_and_not_the_reflector() {
     let cut = |answer| match answer {
         Answer::Whole { status, headers, body } => {
             Answer::Whole { status, headers, body: body.slice(..body.len() - 40) }

@@ -1,4 +1,4 @@
-//! The factory and its informers, over a client whose server does what a test says.
+//! The factory and its informers, over a client with a scripted server.
 
 mod support;
 
@@ -22,7 +22,7 @@ use support::*;
 
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// Every collection holds one object, `a`, with no more than its metadata, as any kind may have it.
+/// Every collection has one object, `a`, with metadata only, which decodes as any kind.
 fn one_of_each(request: Received) -> Answer {
     let mut object = config_map("a", 5);
     for field in ["apiVersion", "kind", "data"] {
@@ -47,7 +47,7 @@ async fn quiet() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_same_type_asked_for_a_hundred_times_and_started_five_times_is_one_list_and_one_watch() {
+async fn the_same_type_requested_a_hundred_times_and_started_five_times_has_one_list_and_one_watch() {
     let (factory, log) = factory_over(one_of_each);
     for _ in 0..5 {
         for _ in 0..20 {
@@ -63,7 +63,7 @@ async fn the_same_type_asked_for_a_hundred_times_and_started_five_times_is_one_l
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handler_hears_the_list_and_the_watch() {
+async fn a_handler_gets_the_events_of_the_list_and_of_the_watch() {
     let (factory, _log) = factory_over(script([
         Answer::json(list(10, [config_map("a", 5), config_map("b", 6)])),
         Answer::watch([
@@ -93,7 +93,22 @@ async fn a_handler_hears_the_list_and_the_watch() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn stopping_one_informer_leaves_the_others() {
+async fn a_lister_sends_no_request_and_returns_shared_objects() {
+    let (factory, log) = factory_over(one_of_each);
+    let lister = factory.informer::<ConfigMap>().lister();
+    factory.start();
+    factory.wait_for_cache_sync(DEADLINE).await.expect("it syncs");
+    quiet().await;
+    let requests = log.len();
+    let found = lister.namespace("default").require("a").expect("a is there");
+    assert!(Arc::ptr_eq(&found, &lister.list(&Selector::everything())[0]));
+    assert!(lister.namespace("default").get("b").is_none());
+    quiet().await;
+    assert_eq!(log.len(), requests);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_informer_can_be_stopped_without_the_others_and_does_not_start_again() {
     let (secrets, answer) = Answer::stream();
     let answer = std::sync::Mutex::new(Some(answer));
     let (writer, events) = Answer::stream();
@@ -110,14 +125,14 @@ async fn stopping_one_informer_leaves_the_others() {
     stopped.stop();
     secrets.closed().await;
     writer.event(modified(config_map("a", 20)));
-    stays.caught_up_to_version("20", DEADLINE).await.expect("the other one goes on");
-    assert_eq!(stopped.store().len(), 1, "what it knew can still be read");
+    stays.caught_up_to_version("20", DEADLINE).await.expect("the other one still runs");
+    assert_eq!(stopped.store().len(), 1, "its cache can still be read");
     factory.start();
     assert!(factory.informer::<Secret>().is_stopped(), "it does not start again");
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_did_not_sync_is_named_with_its_reason() {
+async fn the_error_names_each_type_that_did_not_sync_and_why() {
     let (factory, _log) = factory_over(|request: Received| match request.path.rsplit('/').next() {
         Some("pods") => Answer::Silence,
         Some("secrets") => Answer::status(403, "Forbidden", "secrets is forbidden: User \"x\" cannot list"),
@@ -158,7 +173,7 @@ async fn a_factory_without_informers_is_synced() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn several_namespaces_are_followed_each_and_cluster_scoped_kinds_whole() {
+async fn each_namespace_has_its_own_watch_and_a_cluster_scoped_kind_is_watched_as_a_whole() {
     let (client, log) = in_process(without_streaming(|request: Received| {
         let namespace = request.path.split('/').nth(4).unwrap_or("default").to_owned();
         let mut object = config_map("a", 5);
@@ -216,7 +231,7 @@ async fn shutdown_closes_the_watches_and_waits_for_the_handlers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_metadata_informer_asks_for_metadata_alone() {
+async fn a_metadata_informer_requests_only_metadata() {
     let (factory, log) = factory_over(one_of_each);
     let metadata = factory.metadata_informer::<Secret>();
     factory.start();
@@ -295,7 +310,7 @@ async fn an_informer_is_found_by_its_resource() {
     factory.start();
     factory.wait_for_cache_sync(DEADLINE).await.expect("it syncs");
     let resource = GroupVersionResource::gvr("", "v1", "configmaps");
-    let generic = factory.for_resource(&resource).expect("it was asked for");
+    let generic = factory.for_resource(&resource).expect("it was requested");
     assert_eq!(generic.resource(), resource);
     assert!(generic.has_synced());
     assert_eq!((generic.len(), generic.is_empty()), (1, false));
@@ -310,7 +325,7 @@ async fn an_informer_is_found_by_its_resource() {
     assert!(factory.for_resource(&GroupVersionResource::gvr("", "v1", "secrets")).is_none());
 }
 
-/// As much of a ConfigMap as one reader needs.
+/// A slim form of a ConfigMap.
 #[derive(serde::Deserialize)]
 struct Slim {
     metadata: SlimMeta,
@@ -355,7 +370,7 @@ impl Watched for Slim {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slim_type_of_ones_own_is_cached_like_any_other() {
+async fn a_slim_type_works_like_any_other_type() {
     let (factory, log) = factory_over(script([
         Answer::json(list(10, [config_map("a", 5), config_map("b", 6)])),
         Answer::watch([modified(config_map("a", 11)), deleted(config_map("b", 12))]),
@@ -369,7 +384,7 @@ async fn a_slim_type_of_ones_own_is_cached_like_any_other() {
     assert_eq!(slim.lister().namespace("default").get("a").expect("it is there").resource_version(), "11");
 }
 
-/// What generated code puts around the factory.
+/// A generated wrapper around the factory.
 struct Generated(InformerFactory);
 
 impl From<InformerFactory> for Generated {
@@ -379,7 +394,7 @@ impl From<InformerFactory> for Generated {
 }
 
 #[tokio::test]
-async fn bad_values_are_typed_errors_and_start_nothing() {
+async fn invalid_values_are_typed_errors_and_start_nothing() {
     let (client, log) = in_process(one_of_each);
     let builder = || InformerFactoryBuilder::<Generated>::new(client.clone());
     let too_short = Duration::from_millis(10);
@@ -415,7 +430,7 @@ async fn bad_values_are_typed_errors_and_start_nothing() {
 }
 
 #[test]
-fn a_start_outside_of_a_runtime_is_told_and_can_be_made_good() {
+fn a_start_outside_of_a_runtime_is_an_error_and_can_be_repeated_inside() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let factory = {
         let _entered = runtime.enter();
@@ -435,7 +450,7 @@ fn a_start_outside_of_a_runtime_is_told_and_can_be_made_good() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resource_that_appears_later_syncs_then_and_says_before_that_it_is_absent() {
+async fn a_resource_that_appears_later_syncs_then_and_is_reported_as_absent_before() {
     let asked = Arc::new(AtomicUsize::new(0));
     let (factory, _log) = factory_over({
         let asked = asked.clone();
@@ -460,7 +475,7 @@ fn factory_of(body: String) -> (InformerFactory, Log) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_factory_that_is_dropped_ends_its_informers() {
+async fn informers_end_when_the_last_handle_is_dropped() {
     let (factory, log) = factory_over(one_of_each);
     factory.informer::<ConfigMap>();
     let held = Arc::new(());
@@ -476,11 +491,11 @@ async fn a_factory_that_is_dropped_ends_its_informers() {
     tokio::time::sleep(Duration::from_secs(3600)).await;
     assert_eq!(log.len(), requests, "no request in an hour");
     assert_eq!(Arc::strong_count(&held), 1, "the handler is dropped");
-    assert!(tasks <= 2, "{tasks} tasks are left, of the scripted server");
+    assert!(tasks <= 2, "{tasks} tasks are left; the scripted server has at most two");
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_informer_runs_on_while_any_reader_of_it_is_left() {
+async fn an_informer_runs_while_any_handle_to_it_exists() {
     type Keep = fn(&InformerFactory) -> Box<dyn Any + Send>;
     let keeps: [(&str, Keep); 6] = [
         ("factory", |factory| Box::new(factory.clone())),
@@ -535,7 +550,7 @@ async fn every_caller_of_shutdown_waits_for_the_handlers() {
     tokio::time::timeout(DEADLINE, factory.shutdown()).await.expect("the handler has returned");
 }
 
-/// A list of so many objects of about 200 bytes.
+/// A list of this many objects of about 200 bytes.
 fn many(objects: usize) -> String {
     written(&list(10, (0..objects).map(|number| config_map(&format!("o{number}"), 5))))
 }
@@ -571,7 +586,7 @@ async fn no_transform_runs_after_a_shutdown() {
 }
 
 #[test]
-fn a_long_list_is_decoded_although_all_blocking_threads_are_taken() {
+fn a_long_list_is_decoded_although_all_blocking_threads_are_busy() {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(2).build().unwrap();
     let (release, blocked) = std::sync::mpsc::channel::<()>();
@@ -589,7 +604,7 @@ fn a_long_list_is_decoded_although_all_blocking_threads_are_taken() {
         assert_eq!(log.lists().len(), 1);
         let shutdown = tokio::time::timeout(DEADLINE, factory.shutdown()).await;
         shutdown.expect("a shutdown does not wait for jobs that never began");
-        // The same for a streamed list, whose decoding does not count as the server's silence.
+        // The same for a streamed list. The time to decode it does not count as silence of the server.
         let mut lines: String =
             (0..2_000).map(|number| line(&added(config_map(&format!("o{number}"), 5)))).collect();
         lines.push_str(&line(&initial_events_end(10)));
@@ -712,11 +727,11 @@ async fn each_type_can_have_its_own_list_options_and_a_transform_that_fails() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_generic_informer_lists_and_takes_handlers() {
+async fn a_generic_informer_lists_objects_and_calls_handlers() {
     let (factory, _log) = factory_over(one_of_each);
     factory.informer::<ConfigMap>();
     let generic =
-        factory.for_resource(&GroupVersionResource::gvr("", "v1", "configmaps")).expect("it was asked for");
+        factory.for_resource(&GroupVersionResource::gvr("", "v1", "configmaps")).expect("it was requested");
     let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
     let recorded = seen.clone();
     let handler = generic.add_event_handler(move |event| {
@@ -730,7 +745,7 @@ async fn a_generic_informer_lists_and_takes_handlers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_a_typed_and_a_metadata_informer_the_typed_one_is_found_by_its_resource() {
+async fn for_resource_prefers_the_informer_with_whole_objects() {
     for _ in 0..20 {
         let (factory, _log) = factory_over(one_of_each);
         factory.metadata_informer::<ConfigMap>();

@@ -34,13 +34,13 @@ fn map(name: &str, value: &str) -> ConfigMap {
     serde_json::from_value(
         json!({"metadata": {"name": name, "labels": {"app": "test"}}, "data": {"x": value}}),
     )
-    .expect("the server takes it")
+    .expect("it is accepted")
 }
 
-/// A namespace of its own for each test on the shared server.
+/// Creates a namespace for one test on the shared server.
 async fn namespace(client: &kube::Client, name: &str) -> TypedClient<ConfigMap> {
     let namespace = serde_json::from_value(json!({"metadata": {"name": name}})).expect("it is a Namespace");
-    TypedClient::<Namespace>::cluster(client.clone()).create(&namespace).await.expect("the server takes it");
+    TypedClient::<Namespace>::cluster(client.clone()).create(&namespace).await.expect("it is accepted");
     TypedClient::namespaced(client.clone(), name)
 }
 
@@ -52,7 +52,7 @@ fn in_namespace<K>(name: &str) -> ReflectorConfig<K> {
 }
 
 #[tokio::test]
-async fn a_connection_of_our_own_has_the_configurations_certificates() {
+async fn a_connection_uses_the_certificates_of_the_configuration() {
     require_servers!();
     let client = client::connect(TestEnv::shared().await.unwrap().config()).unwrap();
     let maps = namespace(&client, "connect").await;
@@ -133,7 +133,7 @@ async fn every_verb_does_what_its_name_says() {
 
     let namespaces = TypedClient::<Namespace>::cluster(client.clone());
     let deleting = namespaces.delete("verbs").await.unwrap();
-    assert!(deleting.object().is_some(), "a namespace waits for what is in it");
+    assert!(deleting.object().is_some(), "a namespace is deleted after its contents");
 
     let accounts = TypedClient::<ServiceAccount>::namespaced(client, "default");
     let token: TokenRequest = accounts
@@ -149,7 +149,7 @@ async fn every_verb_does_what_its_name_says() {
 }
 
 #[tokio::test]
-async fn a_typed_watch_tells_what_happens() {
+async fn a_typed_watch_delivers_every_change() {
     require_servers!();
     let client = TestEnv::shared().await.unwrap().client().unwrap();
     let maps = namespace(&client, "watching").await;
@@ -163,7 +163,7 @@ async fn a_typed_watch_tells_what_happens() {
 }
 
 #[tokio::test]
-async fn a_reflector_follows_a_namespace_by_a_streamed_list() {
+async fn a_reflector_reads_a_namespace_by_a_streamed_list() {
     require_servers!();
     let client = TestEnv::shared().await.unwrap().client().unwrap();
     let maps = namespace(&client, "following").await;
@@ -187,7 +187,7 @@ struct WidgetSpec {
 }
 
 #[tokio::test]
-async fn a_definition_that_is_missing_is_waited_for_and_then_followed() {
+async fn a_missing_definition_is_waited_for_and_then_watched() {
     require_servers!();
     let client = TestEnv::shared().await.unwrap().client().unwrap();
     let errors = Arc::new(Mutex::new(Vec::new()));
@@ -204,7 +204,7 @@ async fn a_definition_that_is_missing_is_waited_for_and_then_followed() {
     TypedClient::cluster(client.clone()).create(&Widget::crd()).await.unwrap();
     view.next().await;
     assert!(view.objects.is_empty());
-    // While it sets up its storage for the new kind, the server asks for patience.
+    // While the server sets up the storage of the new kind, it answers with `Retry-After`.
     let errors = errors.lock().unwrap().clone();
     assert!(errors.iter().all(|&(absent, busy)| absent || busy) && errors[0].0, "{errors:?}");
     let widgets = TypedClient::<Widget>::namespaced(client, "default");
@@ -228,7 +228,7 @@ async fn a_missing_permission_is_named() {
 }
 
 #[tokio::test]
-async fn an_api_server_that_dies_forgets_and_returns_is_followed_on() {
+async fn an_api_server_that_dies_loses_its_history_and_returns_is_watched_again() {
     require_servers!();
     let env = TestEnv::builder().own_servers().without_controller_manager().start().await.unwrap();
     let client = env.client().unwrap();
@@ -242,9 +242,9 @@ async fn an_api_server_that_dies_forgets_and_returns_is_followed_on() {
     env.apiserver().restart().await.unwrap();
     maps.create(&map("c", "1")).await.unwrap();
     until(&mut view, &["a", "b", "c"]).await;
-    assert_eq!(view.replaced, 1, "the watch went on from its version");
+    assert_eq!(view.replaced, 1, "the watch resumed from its version");
 
-    // One object is replaced by another of its name, the server dies, and the history before it is gone.
+    // One object is recreated under its name, the server dies, and its earlier history is gone.
     maps.delete("a").await.unwrap();
     maps.create(&map("a", "2")).await.unwrap();
     env.apiserver().kill9().await.unwrap();
@@ -259,7 +259,7 @@ async fn an_api_server_that_dies_forgets_and_returns_is_followed_on() {
 }
 
 #[tokio::test]
-async fn a_server_without_streamed_lists_is_followed_by_pages() {
+async fn a_server_without_streamed_lists_is_listed_in_pages() {
     require_servers!();
     let builder = TestEnv::builder().own_servers().without_controller_manager();
     let env = builder.apiserver_arg("--feature-gates=WatchList=false").start().await.unwrap();
@@ -271,7 +271,7 @@ async fn a_server_without_streamed_lists_is_followed_by_pages() {
     let mut paged_by_ten = in_namespace("default");
     paged_by_ten.list.page_size = 10;
     let (mut view, _state) = follow::<ConfigMap>(client, paged_by_ten);
-    tokio::time::timeout(Duration::from_secs(10), view.next()).await.expect("refused, not waited for");
+    tokio::time::timeout(Duration::from_secs(10), view.next()).await.expect("the request is refused at once");
     assert_eq!((view.objects.len(), view.replaced), (25, 1));
     maps.delete("map-00").await.unwrap();
     while view.objects.len() != 24 {
@@ -279,7 +279,7 @@ async fn a_server_without_streamed_lists_is_followed_by_pages() {
     }
 }
 
-/// A type that keeps what it does not know, as many do.
+/// A type that keeps unknown fields, as many do.
 #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[kube(group = "example.com", version = "v1", kind = "Anything", plural = "anythings", namespaced)]
 struct AnythingSpec {
@@ -292,7 +292,7 @@ fn anything(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 }
 
 #[tokio::test]
-async fn a_deeply_nested_object_that_the_server_takes_costs_the_informer_nothing_but_itself() {
+async fn a_deeply_nested_object_that_the_server_accepts_is_invalid_and_disturbs_nothing_else() {
     require_servers!();
     let client = TestEnv::shared().await.unwrap().client().unwrap();
     TypedClient::cluster(client.clone()).create(&Anything::crd()).await.unwrap();
@@ -304,7 +304,7 @@ async fn a_deeply_nested_object_that_the_server_takes_costs_the_informer_nothing
     let anythings = TypedClient::<Anything>::namespaced(client.clone(), "default");
     let nested = |levels: usize| (0..levels).fold(json!({}), |inner, _| json!({"a": inner}));
     let object = |name: &str, levels| Anything::new(name, AnythingSpec { template: nested(levels) });
-    // The answer to this does not decode either, which the typed client reports; the object is there.
+    // The response does not decode either, so the typed client returns an error. The object exists.
     let deep = anythings.create(&object("deep", 150)).await;
     assert!(deep.is_err_and(|error| error.to_string().contains("recursion limit")));
     let flat = anythings.create(&object("flat", 10)).await.unwrap();
@@ -322,7 +322,7 @@ async fn a_deeply_nested_object_that_the_server_takes_costs_the_informer_nothing
     while !informer.store().is_empty() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    // A delete answers with the object, which does not decode; asked for a status alone it does.
+    // The response to a delete is the object, which does not decode. A status does.
     let api: kube::Api<kube::core::PartialObjectMeta<Anything>> = kube::Api::namespaced(client, "default");
     api.delete("deep", &Default::default()).await.ok();
     while !informer.invalid().is_empty() {

@@ -1,4 +1,4 @@
-//! What the reflector does when the server does this or that, on a paused clock.
+//! The reflector and a scripted server, on a paused clock.
 
 mod support;
 
@@ -81,7 +81,7 @@ async fn a_relist_never_goes_back_in_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_is_older_than_asked_for_is_not_believed() {
+async fn a_list_that_is_older_than_requested_is_not_used() {
     let (client, log) = in_process(script([
         Answer::json(list(10, [config_map("a", 5)])),
         Answer::text(404, "404 page not found"),
@@ -145,7 +145,7 @@ async fn a_version_that_the_server_has_not_reached_is_retried_in_each_of_its_wor
         cause("", "Timeout: wait", "Too large resource version"),
         status(504, "Timeout", "Too large resource version: 11, current: 9"),
     ] {
-        // On a list: the newest state is asked for at once.
+        // On a list: the newest state is requested at once.
         let refused = || Answer::text(504, status.to_string());
         let (client, log) = in_process(script([
             Answer::json(list(10, [config_map("a", 5)])),
@@ -157,7 +157,7 @@ async fn a_version_that_the_server_has_not_reached_is_retried_in_each_of_its_wor
         running.view.reach(30).await;
         assert_eq!(log.lists()[2].query("resourceVersion"), None, "{status}");
 
-        // On a watch: the next list does not ask for that version again.
+        // On a watch: the next list does not request that version again.
         let (client, log) = in_process(script([
             Answer::json(list(10, [config_map("a", 5)])),
             refused(),
@@ -203,7 +203,7 @@ async fn an_expired_continue_token_falls_back_to_one_full_list() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_busy_server_is_given_the_time_it_asks_for_and_the_watch_goes_on_without_a_list() {
+async fn retry_after_is_honoured_and_the_watch_resumes_without_a_list() {
     let (client, log) = in_process(script([
         Answer::json(list(10, [config_map("a", 5)])),
         Answer::status(429, "TooManyRequests", "slow down").header("retry-after", 45),
@@ -243,7 +243,7 @@ async fn the_pauses_between_failed_attempts_grow_to_their_cap() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_kind_of_event_moves_the_version_to_go_on_from() {
+async fn each_kind_of_event_moves_the_version_to_resume_from() {
     for (event, version) in [
         (added(config_map("b", 11)), "11"),
         (modified(config_map("a", 12)), "12"),
@@ -263,18 +263,25 @@ async fn each_kind_of_event_moves_the_version_to_go_on_from() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_streamed_list_is_whole_at_its_closing_bookmark_and_goes_on_as_a_watch() {
+async fn watches_ask_for_events_without_compression() {
+    let (client, log) = in_process(script([Answer::json(list(10, [])), Answer::watch([bookmark(11)])]));
+    run(client, paged()).view.reach(11).await;
+    assert_eq!(log.watches()[0].headers["accept-encoding"], "identity");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_streamed_list_is_complete_at_its_closing_bookmark_and_continues_as_a_watch() {
     let (writer, answer) = Answer::stream();
     let (client, log) = in_process(script([answer]));
     let mut running = run(client, ReflectorConfig::default());
     writer.event(added(config_map("a", 1)));
     writer.event(added(config_map("b", 2)));
     writer.event(added(config_map("c", 3)));
-    // The server may tell changes before the end of the list, too.
+    // The server may also send changes before the end of the list.
     writer.event(modified(config_map("a", 11)));
     writer.event(deleted(config_map("b", 12)));
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(*running.state.borrow_and_update(), ReflectorState::Listing, "not whole before its end");
+    assert_eq!(*running.state.borrow_and_update(), ReflectorState::Listing, "not complete before its end");
     writer.event(initial_events_end(12));
     running.view.next().await;
     assert_eq!((running.view.names(), running.view.replaced), (vec!["a@11".to_owned(), "c@3".to_owned()], 1));
@@ -291,7 +298,7 @@ async fn a_streamed_list_is_whole_at_its_closing_bookmark_and_goes_on_as_a_watch
 }
 
 #[tokio::test(start_paused = true)]
-async fn events_that_come_in_one_piece_with_the_end_of_a_streamed_list_follow_it() {
+async fn events_in_the_same_chunk_as_the_end_of_a_streamed_list_follow_it() {
     let events = [added(config_map("a", 1)), initial_events_end(10), modified(config_map("a", 11))];
     let (client, _log) = in_process(script([Answer::ended_watch(events)]));
     let mut running = run(client, ReflectorConfig::default());
@@ -302,7 +309,7 @@ async fn events_that_come_in_one_piece_with_the_end_of_a_streamed_list_follow_it
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_streamed_list_that_is_cut_before_its_end_is_begun_anew() {
+async fn a_streamed_list_that_is_cut_before_its_end_is_started_again() {
     let (writer, cut) = Answer::stream();
     writer.event(added(config_map("gone", 1)));
     writer.cut();
@@ -314,7 +321,7 @@ async fn a_streamed_list_that_is_cut_before_its_end_is_begun_anew() {
     let mut running = run(client, ReflectorConfig::default());
     running.view.next().await;
     assert_eq!((running.view.names(), running.view.replaced), (vec!["a@2".to_owned()], 1));
-    assert!(log.all().iter().all(Received::is_streaming_list), "a cut is no refusal");
+    assert!(log.all().iter().all(Received::is_streaming_list), "a cut is not a refusal");
 }
 
 #[tokio::test(start_paused = true)]
@@ -332,7 +339,7 @@ async fn a_streamed_list_that_is_cut_after_its_end_is_not_repeated() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_expired_version_on_a_streamed_list_is_given_up_for_the_newest_state() {
+async fn an_expired_version_on_a_streamed_list_leads_to_the_newest_state() {
     let (client, log) = in_process(script([
         Answer::ended_watch([
             added(config_map("a", 1)),
@@ -364,7 +371,7 @@ async fn a_server_that_does_not_stream_lists_is_asked_for_it_only_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_ignores_the_wish_for_a_stream_is_listed_in_pages_after_a_silence() {
+async fn a_server_that_ignores_the_request_for_a_stream_is_listed_in_pages_after_a_silence() {
     let (client, log) = in_process(|request: Received| match () {
         () if request.is_streaming_list() => Answer::watch([added(config_map("a", 5))]),
         () if request.is_watch() => Answer::watch([]),
@@ -379,7 +386,7 @@ async fn a_server_that_ignores_the_wish_for_a_stream_is_listed_in_pages_after_a_
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_transform_runs_once_for_each_object_however_it_comes() {
+async fn the_transform_runs_once_for_each_object_in_lists_and_watches() {
     for streaming_lists in [true, false] {
         let runs = Arc::new(Mutex::new(HashMap::<String, usize>::new()));
         let counted = Arc::clone(&runs);
@@ -445,7 +452,7 @@ async fn a_transform_or_a_hook_that_panics_stops_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn managed_fields_are_kept_only_where_they_are_asked_for() {
+async fn managed_fields_are_skipped_unless_they_are_to_be_kept() {
     for (streaming_lists, keep_managed_fields) in [(true, true), (true, false), (false, true), (false, false)]
     {
         let (client, _log) = in_process(|request: Received| match () {
@@ -468,7 +475,7 @@ async fn managed_fields_are_kept_only_where_they_are_asked_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_absent_resource_is_reported_in_words_retried_and_followed_once_it_appears() {
+async fn a_missing_resource_is_reported_in_words_waited_for_and_then_listed() {
     let attempts = Arc::new(AtomicUsize::new(0));
     let errors = Arc::new(AtomicUsize::new(0));
     let (seen, told) = (Arc::clone(&attempts), Arc::clone(&errors));
@@ -499,8 +506,48 @@ async fn an_absent_resource_is_reported_in_words_retried_and_followed_once_it_ap
     assert_eq!(errors.load(Ordering::SeqCst), 5);
 }
 
+/// Counts the warnings of this crate on the current thread.
+struct Warnings(Arc<AtomicUsize>);
+
+impl tracing::Subscriber for Warnings {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        *metadata.level() == tracing::Level::WARN && metadata.target().starts_with("genclient_runtime")
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+    fn event(&self, _: &tracing::Event<'_>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn enter(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
 #[tokio::test(start_paused = true)]
-async fn a_definition_that_goes_away_and_comes_back_is_listed_anew() {
+async fn each_state_is_logged_once() {
+    let warnings = Arc::new(AtomicUsize::new(0));
+    let _guard = tracing::subscriber::set_default(Warnings(warnings.clone()));
+    let requests = AtomicUsize::new(0);
+    let (client, _log) = in_process(move |_: Received| match requests.fetch_add(1, Ordering::SeqCst) {
+        0..10 => Answer::text(404, "404 page not found\n"),
+        _ => Answer::status(403, "Forbidden", "no role allows it"),
+    });
+    let mut running = run(client, ReflectorConfig::default());
+    for (expected, logged) in [(Problem::Absent, 1), (Problem::Forbidden, 2)] {
+        running.state.wait_for(|state| problem(state) == Some(expected)).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert_eq!(warnings.load(Ordering::SeqCst), logged);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_definition_that_goes_away_and_comes_back_is_listed_again() {
     let (client, _log) = in_process(without_streaming(script([
         Answer::json(list(10, [config_map("a", 5)])),
         Answer::text(404, "404 page not found\n"),
@@ -529,7 +576,7 @@ async fn a_missing_permission_names_the_verb_and_the_resource() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_that_does_not_decode_costs_neither_the_list_nor_the_watch() {
+async fn an_object_that_does_not_decode_interrupts_neither_the_list_nor_the_watch() {
     for streaming_lists in [true, false] {
         let (client, log) = in_process(|request: Received| match () {
             () if request.is_streaming_list() => Answer::watch([
@@ -565,7 +612,7 @@ async fn an_object_that_does_not_decode_can_be_deleted_by_its_key() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_of_which_not_even_the_name_can_be_read_is_deleted_by_a_new_list() {
+async fn an_object_whose_name_cannot_be_read_is_deleted_by_a_new_list() {
     let mut nameless = config_map("a", 11);
     nameless["metadata"]["name"] = serde_json::json!(7);
     let (client, _log) = in_process(script([
@@ -579,7 +626,7 @@ async fn an_object_of_which_not_even_the_name_can_be_read_is_deleted_by_a_new_li
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_request_carries_namespace_selectors_and_the_wish_for_metadata() {
+async fn the_request_has_the_namespace_the_selectors_and_the_media_type_of_metadata() {
     let mut object = config_map("a", 5);
     object["metadata"]["namespace"] = "team".into();
     let (client, log) = in_process(without_streaming(script([Answer::json(list(10, [object]))])));
@@ -607,7 +654,7 @@ async fn the_request_carries_namespace_selectors_and_the_wish_for_metadata() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_namespace_that_is_none_is_a_refusal_and_never_sent() {
+async fn an_invalid_namespace_is_reported_and_never_sent() {
     let (client, log) = in_process(script([]));
     let mut config = paged();
     config.scope = Scope::Namespace("not/a namespace".into());
@@ -618,7 +665,7 @@ async fn a_namespace_that_is_none_is_a_refusal_and_never_sent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_dies_without_a_word_is_opened_again() {
+async fn a_watch_that_falls_silent_is_opened_again() {
     let (client, log) = in_process(script([
         Answer::json(list(10, [])),
         Answer::watch([]),
@@ -633,14 +680,14 @@ async fn a_watch_that_dies_without_a_word_is_opened_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_that_is_never_answered_is_given_up_and_retried() {
+async fn a_list_without_a_response_is_given_up_and_retried() {
     let (client, _log) = in_process(script([Answer::Silence, Answer::json(list(10, []))]));
     let mut running = run(client, paged());
     running.view.reach(10).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn watches_that_end_at_once_are_not_opened_in_a_hurry() {
+async fn watches_that_end_at_once_are_opened_again_after_pauses() {
     let (client, log) = in_process(|request: Received| match () {
         () if request.is_watch() => Answer::ended_watch([]),
         () => Answer::json(list(10, [])),
@@ -653,7 +700,7 @@ async fn watches_that_end_at_once_are_not_opened_in_a_hurry() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_read_twice_is_listed_instead() {
+async fn a_line_that_is_unreadable_twice_leads_to_a_list() {
     let garbage = || Answer::text(200, "{\"type\":\"ADDED\",\"object\":garbage}\n");
     let (client, log) = in_process(script([
         Answer::json(list(10, [config_map("a", 5)])),
@@ -669,7 +716,7 @@ async fn what_cannot_be_read_twice_is_listed_instead() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_empty_answer_is_not_an_empty_list() {
+async fn an_empty_response_is_not_an_empty_list() {
     let (client, _log) = in_process(script([
         Answer::text(200, "{}"),
         Answer::text(200, ""),
@@ -693,12 +740,12 @@ async fn a_closed_sink_ends_the_reflector_and_its_watch() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sink_that_takes_nothing_holds_the_server_back() {
+async fn a_sink_that_does_not_take_a_batch_stops_the_reading() {
     let (writer, answer) = Answer::stream();
     let (client, _log) = in_process(script([Answer::json(list(10, [])), answer]));
     let mut running = run(client, paged());
     running.view.reach(10).await;
-    // The recorder holds one batch, the reflector waits with a second, and reads no further.
+    // The recorder holds one batch, and the reflector waits with a second one and stops reading.
     let mut version = 10;
     let mut write_all = || {
         let before = version;
@@ -717,11 +764,11 @@ async fn a_sink_that_takes_nothing_holds_the_server_back() {
             break;
         }
     }
-    assert!(written < 100_000, "the server is never held back");
+    assert!(written < 100_000, "the reading never stops");
     running.view.reach(10 + written).await;
 }
 
-// What follows are servers, types and sinks that misbehave.
+// Servers, types and sinks that misbehave.
 
 #[tokio::test(start_paused = true)]
 async fn the_object_may_come_before_the_type_in_a_stream() {
@@ -734,7 +781,7 @@ async fn the_object_may_come_before_the_type_in_a_stream() {
     assert_eq!(running.view.names(), ["a@11"]);
 }
 
-/// A ConfigMap as a type that keeps what it does not know, with `levels` levels of it.
+/// A ConfigMap with an unknown field of `levels` levels, for a type that keeps unknown fields.
 fn deep(name: &str, version: u64, levels: usize) -> String {
     let nested = format!("{}1{}", "{\"a\":".repeat(levels), "}".repeat(levels));
     format!(
@@ -743,7 +790,7 @@ fn deep(name: &str, version: u64, levels: usize) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_nested_deeper_than_the_parser_reads_costs_nothing_but_itself() {
+async fn an_object_that_is_nested_too_deeply_interrupts_neither_the_list_nor_the_watch() {
     for streaming_lists in [false, true] {
         let objects = [deep("deep", 3, 5_000), config_map("a", 5).to_string()];
         let first = if streaming_lists {
@@ -771,7 +818,7 @@ async fn an_object_nested_deeper_than_the_parser_reads_costs_nothing_but_itself(
         assert_eq!(running.view.names(), ["a@12"]);
         let invalid: Vec<_> = running.view.invalid.iter().map(|invalid| invalid.key.to_string()).collect();
         assert_eq!(invalid, ["default/deep", "default/deep"], "once in the list and once in the watch");
-        assert_eq!(log.len(), if streaming_lists { 1 } else { 2 }, "nothing was asked for twice");
+        assert_eq!(log.len(), if streaming_lists { 1 } else { 2 }, "no request was repeated");
     }
 }
 
@@ -824,7 +871,7 @@ fn labelled(name: &str, version: u64) -> serde_json::Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_type_that_panics_while_it_is_decoded_costs_nothing_but_the_object() {
+async fn a_type_that_panics_while_decoding_interrupts_neither_the_list_nor_the_watch() {
     let padding = "x".repeat(20_000);
     for padded in [false, true] {
         let padded = |mut object: serde_json::Value| {
@@ -874,7 +921,7 @@ async fn an_object_without_a_name_and_one_of_another_namespace_are_invalid() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sink_that_panics_is_survived_reported_and_fed_again() {
+async fn after_a_panic_of_the_sink_the_reflector_reports_it_and_lists_again() {
     struct Panics(Recorder<ConfigMap>, usize);
 
     impl DeltaSink<ConfigMap> for Panics {
@@ -897,7 +944,7 @@ async fn a_sink_that_panics_is_survived_reported_and_fed_again() {
     let ReflectorState::Waiting { reason, .. } = waiting else { panic!("{waiting:?}") };
     assert_eq!(&*reason, "following configmaps panicked: the second batch is too much");
     view.next().await;
-    assert_eq!((view.replaced, log.lists().len()), (2, 2), "what was lost is listed again");
+    assert_eq!((view.replaced, log.lists().len()), (2, 2), "the lost batch is listed again");
 }
 
 #[tokio::test(start_paused = true)]
@@ -940,7 +987,7 @@ async fn a_watch_that_worked_and_was_cut_is_opened_again_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn watches_that_deliver_and_are_cut_at_once_do_not_wait_longer_and_longer() {
+async fn watches_that_deliver_and_are_cut_at_once_have_no_growing_pauses() {
     let version = Arc::new(AtomicUsize::new(10));
     let (client, log) = in_process(move |request: Received| {
         if !request.is_watch() {
@@ -995,7 +1042,7 @@ async fn lists_that_do_not_lead_to_a_watch_are_repeated_with_growing_pauses_howe
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deletion_without_a_readable_name_is_not_a_hot_loop_of_lists() {
+async fn a_deletion_without_a_readable_name_does_not_list_in_a_hot_loop() {
     let nameless = serde_json::json!({"metadata": {"name": 7, "resourceVersion": "11"}});
     let (client, log) = in_process(move |request: Received| match request.is_watch() {
         true => Answer::watch([deleted(nameless.clone())]),
@@ -1023,7 +1070,7 @@ async fn a_long_retry_after_is_honoured_for_five_minutes_at_most() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_that_is_slow_and_not_silent_is_read_to_its_end() {
+async fn a_slow_list_is_read_to_its_end_as_long_as_bytes_arrive() {
     // The continue token has expired, and the whole list comes at a few bytes a second.
     let (client, log) = in_process(|request: Received| {
         if request.is_watch() {
@@ -1129,7 +1176,7 @@ async fn a_busy_server_that_ignores_the_request_for_a_stream_is_listed_in_pages(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_was_only_slow_is_asked_for_a_stream_again() {
+async fn a_server_that_was_only_slow_is_listed_by_a_stream_again() {
     let (first, slow) = Answer::stream();
     first.leave_open();
     let (client, log) = in_process(script([

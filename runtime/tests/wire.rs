@@ -1,4 +1,4 @@
-//! What the network does: cuts, slow bodies, garbage, large objects, refusals counted on the wire.
+//! The network: cuts, slow bodies, garbage, large objects, and the number of requests.
 
 mod support;
 
@@ -32,13 +32,13 @@ fn follow(server: &ScriptedServer, config: ReflectorConfig<ConfigMap>) -> View<C
     view
 }
 
-/// Tells each error that a reflector meets.
+/// Sends each error of a reflector to the test.
 fn with_errors(
     mut config: ReflectorConfig<ConfigMap>,
 ) -> (ReflectorConfig<ConfigMap>, mpsc::Receiver<String>) {
     let (sender, receiver) = mpsc::channel(100);
     config.on_error = Some(Arc::new(move |error: &Error| {
-        // A test that does not read its errors has no use for more than a hundred.
+        // A test that does not read its errors does not need more than a hundred.
         drop(sender.try_send(error.to_string()));
     }));
     (config, receiver)
@@ -67,7 +67,7 @@ async fn a_cut_in_the_middle_of_a_line_loses_nothing() {
 }
 
 #[tokio::test]
-async fn a_body_that_comes_byte_by_byte_is_read_like_any_other() {
+async fn a_body_that_arrives_byte_by_byte_is_read_like_any_other() {
     let (writer, answer) = Answer::stream();
     let server = ScriptedServer::start(script([answer])).await;
     let mut view = follow(&server, quick());
@@ -81,7 +81,7 @@ async fn a_body_that_comes_byte_by_byte_is_read_like_any_other() {
 }
 
 #[tokio::test]
-async fn an_expired_version_told_inside_the_stream_leads_to_a_new_list() {
+async fn an_expired_version_inside_the_stream_leads_to_a_new_list() {
     let server = ScriptedServer::start(script([
         Answer::watch([
             added(config_map("a", 1)),
@@ -98,7 +98,7 @@ async fn an_expired_version_told_inside_the_stream_leads_to_a_new_list() {
 }
 
 #[tokio::test]
-async fn an_object_of_a_megabyte_and_more_comes_through() {
+async fn an_object_of_more_than_a_megabyte_is_read() {
     let mut large = config_map("large", 11);
     let text = "x".repeat(3 << 20);
     large["data"]["text"] = json!(text);
@@ -111,7 +111,7 @@ async fn an_object_of_a_megabyte_and_more_comes_through() {
 }
 
 #[tokio::test]
-async fn garbage_in_a_stream_is_reported_and_the_watch_resumes_from_what_was_understood() {
+async fn an_unreadable_line_is_reported_and_the_watch_resumes_from_the_last_version() {
     let (writer, answer) = Answer::stream();
     writer.event(added(config_map("a", 1)));
     writer.event(initial_events_end(10));
@@ -130,7 +130,7 @@ async fn garbage_in_a_stream_is_reported_and_the_watch_resumes_from_what_was_und
 }
 
 #[tokio::test]
-async fn a_server_that_closes_every_connection_is_tried_again_until_it_answers() {
+async fn a_server_that_closes_every_connection_is_retried_until_it_answers() {
     let server = ScriptedServer::start(script([
         Answer::Refuse,
         Answer::Refuse,
@@ -144,7 +144,7 @@ async fn a_server_that_closes_every_connection_is_tried_again_until_it_answers()
 }
 
 #[tokio::test]
-async fn a_refusal_of_a_reflector_is_one_request_on_the_wire_although_the_client_retries() {
+async fn a_refused_list_or_watch_of_a_reflector_is_not_retried_by_kube() {
     let busy = || Answer::status(429, "TooManyRequests", "slow down").header("retry-after", 0);
     let server = ScriptedServer::start(without_streaming(script([
         busy(),
@@ -158,7 +158,7 @@ async fn a_refusal_of_a_reflector_is_one_request_on_the_wire_although_the_client
     let (config, mut errors) = with_errors(quick());
     let mut view = follow(&server, config);
     view.reach(11).await;
-    assert_eq!(server.log().len(), 7, "one streamed list that is not offered, then the script, once each");
+    assert_eq!(server.log().len(), 7, "one refused streamed list, then the script, once each");
     for expected in ["TooManyRequests", "ServiceUnavailable", "TooManyRequests", "Timeout"] {
         let error = errors.recv().await.unwrap();
         assert!(error.contains(expected), "each refusal is seen: {error}");
@@ -167,7 +167,7 @@ async fn a_refusal_of_a_reflector_is_one_request_on_the_wire_although_the_client
 }
 
 #[tokio::test]
-async fn a_refusal_of_another_verb_is_retried_by_the_client_as_kube_is_configured() {
+async fn a_refusal_of_another_verb_is_retried_by_kube_as_configured() {
     let busy = || Answer::status(429, "TooManyRequests", "slow down").header("retry-after", 0);
     let server = ScriptedServer::start(script([busy(), busy(), Answer::json(config_map("a", 5))])).await;
     let config_maps = TypedClient::<ConfigMap>::namespaced(server.client(), "default");
@@ -176,7 +176,7 @@ async fn a_refusal_of_another_verb_is_retried_by_the_client_as_kube_is_configure
 }
 
 #[tokio::test]
-async fn the_typed_watch_is_not_retried_underneath_either() {
+async fn the_typed_watch_is_not_retried_by_kube() {
     let server = ScriptedServer::start(script([
         Answer::status(503, "ServiceUnavailable", "no"),
         Answer::watch([bookmark(10)]),
@@ -203,7 +203,7 @@ async fn a_dropped_reflector_closes_its_connection() {
 }
 
 #[tokio::test]
-async fn ten_thousand_objects_of_a_streamed_list_come_as_one_state() {
+async fn ten_thousand_objects_of_a_streamed_list_are_sent_as_one_delta() {
     let mut text = String::new();
     for number in 1..=10_000 {
         text.push_str(&format!("{}\n", added(config_map(&format!("object-{number}"), number))));

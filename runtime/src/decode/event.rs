@@ -1,4 +1,4 @@
-//! One line of a watch.
+//! The events of a watch.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use super::{ObjectSeed, Unreadable, decode_object, first_look};
 use crate::delta::InvalidObject;
 
-/// What one line of a watch says.
+/// One event of a watch.
 #[derive(Debug)]
 pub(crate) enum Decoded<K> {
     Added(K),
@@ -23,13 +23,13 @@ pub(crate) enum Decoded<K> {
         /// Whether this bookmark closes the initial events of a streamed list.
         initial_events_end: bool,
     },
-    /// The server ends the watch, and says why.
+    /// The server ends the watch with this status.
     Error(Box<Status>),
     /// An object that does not decode was added or modified.
     Invalid(InvalidObject),
     /// An object that does not decode was deleted.
     InvalidDeleted(InvalidObject),
-    /// An event of a type that did not exist when this was written.
+    /// An event of an unknown type.
     Unknown,
 }
 
@@ -45,7 +45,7 @@ enum EventType {
     Unknown,
 }
 
-/// Decodes one line.
+/// Decodes one line of a watch.
 pub(crate) fn decode_event<K: DeserializeOwned>(
     line: &[u8],
     keep_managed_fields: bool,
@@ -63,7 +63,7 @@ pub(crate) fn decode_event<K: DeserializeOwned>(
     }
 }
 
-/// Takes a second look at a line that does not decode.
+/// Decodes a line that failed to decode a second time, for the key of the object and the error.
 fn decode_invalid<K: DeserializeOwned>(line: &str, seed: ObjectSeed<K>) -> Result<Decoded<K>, Unreadable> {
     #[derive(Deserialize)]
     struct Raw<'a> {
@@ -88,7 +88,7 @@ fn decode_invalid<K: DeserializeOwned>(line: &str, seed: ObjectSeed<K>) -> Resul
     }
 }
 
-/// Reads `{"type": …, "object": …}` in one pass.
+/// Deserializes `{"type": …, "object": …}` in one pass.
 struct Envelope<K>(ObjectSeed<K>);
 
 impl<'de, K: DeserializeOwned> DeserializeSeed<'de> for Envelope<K> {
@@ -123,7 +123,7 @@ impl<'de, K: DeserializeOwned> Visitor<'de> for Envelope<K> {
                 (Field::Object, Some(r#type)) => {
                     decoded = Some(map.next_value_seed(Object { r#type, seed: self.0.clone() })?);
                 }
-                // JSON objects have no order, although every server writes the type first.
+                // The fields of a JSON object have no order, although every server writes the type first.
                 (Field::Object, None) => early = Some(map.next_value()?),
                 (Field::Other, _) => drop(map.next_value::<IgnoredAny>()?),
             }
@@ -139,7 +139,7 @@ impl<'de, K: DeserializeOwned> Visitor<'de> for Envelope<K> {
     }
 }
 
-/// Reads an event's object by the event's type.
+/// Deserializes the object of an event as the type of the event demands.
 struct Object<K> {
     r#type: EventType,
     seed: ObjectSeed<K>,
@@ -160,7 +160,7 @@ impl<'de, K: DeserializeOwned> DeserializeSeed<'de> for Object<K> {
     }
 }
 
-/// All that a bookmark is read for.
+/// The fields of a bookmark that are read.
 #[derive(Deserialize)]
 struct Bookmark {
     metadata: BookmarkMeta,
@@ -193,6 +193,8 @@ impl<K> From<Bookmark> for Decoded<K> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use k8s_openapi::api::core::v1::ConfigMap;
     use serde_json::json;
 
@@ -212,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn each_type_of_event_is_told_apart() {
+    fn each_type_of_event_is_decoded() {
         let object = config_map(json!({"a": "b"}));
         let event = |r#type: &str| decode(json!({"type": r#type, "object": object})).unwrap();
         assert!(matches!(event("ADDED"), Decoded::Added(added) if added.data.is_some()));
@@ -222,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bookmark_is_read_as_metadata_whatever_the_type_demands() {
+    fn a_bookmark_is_read_as_metadata_whatever_the_type_is() {
         let line = json!({"type": "BOOKMARK", "object": {
             "kind": "ConfigMap", "data": 7, "metadata": {"resourceVersion": "12",
                 "annotations": {"k8s.io/initial-events-end": "true", "other": "x"}}}});
@@ -235,14 +237,14 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_read_as_a_status() {
+    fn an_error_is_read_as_a_status_whatever_the_type_is() {
         let line = json!({"type": "ERROR", "object": {
             "kind": "Status", "status": "Failure", "code": 410, "reason": "Expired", "message": "too old"}});
         assert!(matches!(decode(line).unwrap(), Decoded::Error(status) if status.code == 410));
     }
 
     #[test]
-    fn an_object_that_does_not_decode_says_who_it_is_and_which_field_is_wrong() {
+    fn an_object_that_does_not_decode_has_its_key_and_the_path_of_the_wrong_field() {
         let object = config_map(json!({"port": 80}));
         let Decoded::Invalid(invalid) = decode(json!({"type": "MODIFIED", "object": object})).unwrap() else {
             panic!("not invalid")
@@ -263,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_event_is_unreadable() {
+    fn a_line_that_is_not_an_event_is_unreadable() {
         for line in
             ["", "{", "garbage", "[]", "{}", r#"{"type":"ADDED"}"#, r#"{"type":"BOOKMARK","object":1}"#]
         {
@@ -291,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_nested_too_deeply_is_invalid_and_says_who_it_is() {
+    fn an_object_that_is_nested_too_deeply_is_invalid_and_has_its_key() {
         let object = |levels| {
             format!(
                 r#"{{"metadata":{{"namespace":"n","name":"deep","uid":"u","resourceVersion":"7"}},"spec":{}}}"#,
@@ -318,13 +320,13 @@ mod tests {
             panic!("a hundred levels are read")
         };
         assert!(read.spec.is_object() && read.metadata.name.is_some());
-        // A type that does not look at the deep part reads the object.
+        // A type without the deeply nested field decodes the object.
         let slim = typed("ADDED", &object(5_000));
         assert!(matches!(decode_event::<ConfigMap>(slim.as_bytes(), false).unwrap(), Decoded::Added(_)));
     }
 
     #[test]
-    fn one_odd_field_of_the_metadata_does_not_cost_the_name() {
+    fn a_wrong_field_of_the_metadata_does_not_hide_the_name() {
         for odd in ["null", "7", "{}", "[1]"] {
             let object = format!(
                 r#"{{"metadata":{{"name":"b","namespace":"n","uid":{odd},"resourceVersion":"3"}},"data":7}}"#
@@ -337,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_that_panics_while_it_is_decoded_makes_an_invalid_object() {
+    fn an_object_whose_deserialize_panics_is_invalid() {
         #[derive(Debug)]
         struct Panics;
 
@@ -356,7 +358,29 @@ mod tests {
     }
 
     #[test]
-    fn a_long_error_is_cut() {
+    fn a_valid_object_is_parsed_once_and_only_one_that_does_not_decode_again() {
+        static PARSED: AtomicUsize = AtomicUsize::new(0);
+
+        #[derive(Debug)]
+        struct Counted;
+
+        impl<'de> Deserialize<'de> for Counted {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                PARSED.fetch_add(1, Ordering::Relaxed);
+                ConfigMap::deserialize(deserializer).map(|_| Self)
+            }
+        }
+
+        for (data, parsed) in [(json!({"a": "b"}), 1), (json!({"a": 7}), 2)] {
+            PARSED.store(0, Ordering::Relaxed);
+            let line = typed("ADDED", &config_map(data).to_string());
+            decode_event::<Counted>(line.as_bytes(), false).unwrap();
+            assert_eq!(PARSED.load(Ordering::Relaxed), parsed);
+        }
+    }
+
+    #[test]
+    fn a_long_error_is_truncated() {
         let line =
             typed("ADDED", &format!(r#"{{"metadata":{{"name":"a"}},"data":"{}"}}"#, "ü".repeat(2_000)));
         let Decoded::Invalid(invalid) = decode(line).unwrap() else { panic!("not invalid") };

@@ -1,7 +1,7 @@
-//! One page of a list.
+//! The pages of a list.
 //!
-//! A list must have a resource version and a field `items`. An empty answer, from a proxy for example,
-//! must not read as "all objects are gone".
+//! A list must have a resource version and a field `items`, so that an empty response, for example from a
+//! proxy, does not look like an empty list.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ pub(crate) struct ListPage<K> {
     pub(crate) objects: Vec<K>,
     pub(crate) invalid: Vec<InvalidObject>,
     pub(crate) resource_version: String,
-    /// The token of the next page, if there is one.
+    /// The continue token of the next page, if there is one.
     pub(crate) next: Option<String>,
 }
 
@@ -35,7 +35,7 @@ struct ListMeta {
     r#continue: String,
 }
 
-/// The token of the next page, if the page tells it before its items, as servers do.
+/// The continue token of the next page, if it comes before the items, as servers write it.
 pub(crate) fn peek_token(body: &[u8]) -> Option<String> {
     struct Head<'t>(&'t mut Option<String>);
 
@@ -63,12 +63,12 @@ pub(crate) fn peek_token(body: &[u8]) -> Option<String> {
     }
 
     let mut token = None;
-    // It always fails, at the latest where it has read enough.
+    // It always fails, at the latest when the token has been read.
     let _ = serde_json::Deserializer::from_slice(body).deserialize_map(Head(&mut token));
     token
 }
 
-/// Decodes a page. An item that does not decode costs only itself.
+/// Decodes a page. An item that does not decode does not affect the others.
 pub(crate) fn decode_list<K: DeserializeOwned>(
     body: &[u8],
     keep_managed_fields: bool,
@@ -89,7 +89,7 @@ pub(crate) fn decode_list<K: DeserializeOwned>(
     }
 }
 
-/// A page whose items are decoded one by one.
+/// A page whose items are decoded in slices.
 pub(crate) struct RawPage<'a, K> {
     meta: ListMeta,
     items: std::vec::IntoIter<&'a RawValue>,
@@ -98,12 +98,12 @@ pub(crate) struct RawPage<'a, K> {
 }
 
 impl<'a, K: DeserializeOwned> RawPage<'a, K> {
-    /// Finds the items of a page without decoding them.
+    /// Splits a page into its items without decoding them.
     pub(crate) fn parse(body: &'a [u8]) -> Result<Self, Unreadable> {
         #[derive(Deserialize)]
         struct Raw<'a> {
             metadata: ListMeta,
-            // Go writes an empty list as `null`, and a list without the field is none.
+            // Go writes an empty list as `null`. A response without the field is not a list.
             #[serde(borrow, deserialize_with = "Option::deserialize")]
             items: Option<Vec<&'a RawValue>>,
         }
@@ -112,7 +112,7 @@ impl<'a, K: DeserializeOwned> RawPage<'a, K> {
         Ok(Self { meta, items, objects: Vec::new(), invalid: Vec::new() })
     }
 
-    /// Decodes items of about so many bytes, and returns whether there are more.
+    /// Decodes items of about this many bytes, and returns whether there are more.
     pub(crate) fn decode_some(&mut self, bytes: usize, keep_managed_fields: bool) -> bool {
         let mut decoded = 0;
         for item in self.items.by_ref() {
@@ -128,7 +128,7 @@ impl<'a, K: DeserializeOwned> RawPage<'a, K> {
         false
     }
 
-    /// The page, once every item is decoded.
+    /// Returns the page after all items are decoded.
     pub(crate) fn finish(self) -> Result<ListPage<K>, Unreadable> {
         page_of(self.meta, self.objects, self.invalid)
     }
@@ -146,7 +146,7 @@ fn page_of<K>(
     Ok(ListPage { objects, invalid, resource_version: meta.resource_version, next })
 }
 
-/// Reads `{"metadata": …, "items": …}` in one pass.
+/// Deserializes `{"metadata": …, "items": …}` in one pass.
 struct Page<K>(ObjectSeed<K>);
 
 impl<'de, K: DeserializeOwned> DeserializeSeed<'de> for Page<K> {
@@ -188,7 +188,7 @@ impl<'de, K: DeserializeOwned> Visitor<'de> for Page<K> {
     }
 }
 
-/// Reads the items, which Go writes as `null` where there are none.
+/// Deserializes the items. Go writes an empty list as `null`.
 struct Items<K>(ObjectSeed<K>);
 
 impl<'de, K: DeserializeOwned> DeserializeSeed<'de> for Items<K> {
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_token_can_be_told_before_the_items() {
+    fn the_continue_token_is_found_before_the_items() {
         let token = |body: &str| peek_token(body.as_bytes());
         let meta = r#""metadata":{"resourceVersion":"9","continue":"more","remainingItemCount":5}"#;
         assert_eq!(token(&format!(r#"{{"kind":"List",{meta},"items":[{{"cut":"#)).as_deref(), Some("more"));
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_that_does_not_decode_costs_only_itself() {
+    fn an_item_that_does_not_decode_does_not_affect_the_rest_of_its_list() {
         let body = json!({"metadata": {"resourceVersion": "9"}, "items": [
             {"metadata": {"name": "a"}},
             {"metadata": {"name": "b", "namespace": "n", "uid": "u", "resourceVersion": "3"}, "data": {"x": [1]}},
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deep_item_and_an_item_that_panics_cost_only_themselves() {
+    fn a_deep_item_and_one_that_panics_do_not_affect_the_rest_of_their_list() {
         #[derive(Debug)]
         struct Touchy(String);
 
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_nothing_is_empty() {
+    fn a_list_without_items_is_empty() {
         for items in ["null", "[]"] {
             let body = format!(r#"{{"metadata":{{"resourceVersion":"1"}},"items":{items}}}"#);
             let page: ListPage<ConfigMap> = decode_list(body.as_bytes(), false).unwrap();
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_is_unreadable_and_not_an_empty_list() {
+    fn a_response_without_a_resource_version_or_items_is_not_an_empty_list() {
         let versioned = r#""metadata":{"resourceVersion":"1"}"#;
         for body in [
             "",

@@ -4,7 +4,7 @@
 //!   rest of its list. It becomes an [`InvalidObject`] with its key, uid, resource version and the
 //!   path of the wrong field. This includes an object that is nested too deeply for the JSON parser
 //!   and a type whose `Deserialize` panics.
-//! - A valid object is parsed once, from borrowed text. Only what fails is parsed again.
+//! - A valid object is parsed once. Only an object that does not decode is parsed again.
 //! - A BOOKMARK is read as metadata and an ERROR as a status, whatever the type is.
 
 mod event;

@@ -1,9 +1,8 @@
-//! A deserializer that leaves out `metadata.managedFields`.
+//! A deserializer that skips `metadata.managedFields`.
 //!
-//! managedFields are nested maps that say who owns which field; in memory they are often larger than
-//! the rest of the object. Wrapped in [`Slim`], any deserializer shows an object without them: the
-//! type never sees the field, and its bytes are only skipped over. An absent field decodes as `None`,
-//! so writing such an object back leaves the ownership on the server as it is.
+//! `managedFields` are nested maps of field ownership, often larger in memory than the rest of the object.
+//! A deserializer wrapped in [`Slim`] skips their bytes, and the type never sees the field. An absent field
+//! decodes as `None`, so writing such an object back does not change the ownership on the server.
 
 use std::fmt;
 
@@ -12,7 +11,7 @@ use serde::de::{
     value::{BorrowedStrDeserializer, StringDeserializer},
 };
 
-/// Where in the object the deserializer stands.
+/// The position of the deserializer in the object.
 #[derive(Clone, Copy)]
 enum Level {
     Object,
@@ -20,12 +19,12 @@ enum Level {
 }
 
 impl Level {
-    /// Whether the value under this key is left out.
+    /// Whether the value of this key is skipped.
     fn leaves_out(self, key: &str) -> bool {
         matches!(self, Self::Metadata) && key == "managedFields"
     }
 
-    /// The level of the value under this key, or `None` where nothing below it concerns us.
+    /// The level of the value of this key, or `None` if nothing in it is skipped.
     fn below(self, key: &str) -> Option<Self> {
         match self {
             Self::Object if key == "metadata" => Some(Self::Metadata),
@@ -34,7 +33,7 @@ impl Level {
     }
 }
 
-/// An object's deserializer without `metadata.managedFields`.
+/// Wraps the deserializer of an object and skips `metadata.managedFields`.
 pub(crate) struct Slim<D> {
     inner: D,
     level: Level,
@@ -119,7 +118,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Slim<D> {
     }
 }
 
-/// A visitor that shows the inner one a map without what is left out.
+/// Passes a map without the skipped entries to the inner visitor.
 struct SlimVisitor<V> {
     inner: V,
     level: Level,
@@ -178,11 +177,11 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for SlimVisitor<V> {
     }
 }
 
-/// A map without what is left out.
+/// A map without the skipped entries.
 struct SlimMap<A> {
     inner: A,
     level: Level,
-    /// The level of the value whose key was read last.
+    /// The level of the value of the last key.
     below: Option<Level>,
 }
 
@@ -217,7 +216,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for SlimMap<A> {
     }
 }
 
-/// A seed whose value is read without what is left out.
+/// A seed whose value is deserialized without the skipped entries.
 struct SlimSeed<S> {
     inner: S,
     level: Level,
@@ -231,7 +230,7 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for SlimSeed<S> {
     }
 }
 
-/// A key of a map, borrowed from the input wherever it has no escapes.
+/// A key of a map, borrowed from the input if it has no escapes.
 enum Key<'de> {
     Borrowed(&'de str),
     Owned(String),
@@ -302,14 +301,14 @@ mod tests {
     }
 
     #[test]
-    fn managed_fields_are_left_out_and_nothing_else_of_that_name() {
+    fn only_the_managed_fields_of_the_object_are_skipped() {
         let mut expected = example();
         expected["metadata"].as_object_mut().unwrap().remove("managedFields");
         assert_eq!(slim::<Value>(&example().to_string()), expected);
     }
 
     #[test]
-    fn every_kind_of_type_decodes_without_them() {
+    fn every_kind_of_type_decodes_without_managed_fields() {
         let text = example().to_string();
         let typed: ConfigMap = slim(&text);
         assert_eq!(typed.metadata.managed_fields, None);
@@ -324,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn an_escaped_name_is_the_same_name() {
+    fn an_escaped_field_name_is_recognized() {
         let object: Value = slim(r#"{"met\u0061data":{"managed\u0046ields":[1],"n\u0061me":"x"}}"#);
         assert_eq!(object, json!({"metadata": {"name": "x"}}));
     }

@@ -1,4 +1,4 @@
-//! What a reflector sends to the informer: one change, or one whole new state.
+//! Deltas: the changes and lists that a reflector sends to an informer.
 
 mod queue;
 mod sink;
@@ -15,12 +15,12 @@ use crate::object::ObjectKey;
 pub enum Scope {
     /// All namespaces, or a cluster-scoped kind.
     All,
-    /// One namespace of several that an informer follows.
+    /// One namespace.
     Namespace(Arc<str>),
 }
 
 impl Scope {
-    /// Whether this is the scope of one namespace, and of this one.
+    /// Whether this is the scope of this namespace.
     pub(crate) fn is_namespace(&self, namespace: &str) -> bool {
         matches!(self, Self::Namespace(own) if **own == *namespace)
     }
@@ -34,52 +34,52 @@ impl Scope {
     }
 }
 
-/// One step from a state of the cache to the next, in the server's order.
+/// One change of the cache. Deltas come in the order of the server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Delta<K> {
-    /// A list: what is in `scope` is these objects and nothing else.
+    /// A list: `scope` contains exactly these objects.
     Replace {
-        /// The part of the kind that was listed.
+        /// The listed scope.
         scope: Scope,
-        /// Every object of the list that could be decoded.
+        /// The objects of the list that decode.
         objects: Vec<Arc<K>>,
-        /// The objects of the list that could not be decoded: they exist, and keep their last good state.
+        /// The objects of the list that do not decode. They exist, and keep their last good state.
         invalid: Vec<InvalidObject>,
-        /// The list's resource version.
+        /// The resource version of the list.
         resource_version: String,
     },
     /// An object was added or modified.
     Upsert(Arc<K>),
     /// An object was deleted; this is its last state.
     Delete(Arc<K>),
-    /// An added or modified object that could not be decoded: it keeps its last good state.
+    /// An object was added or modified and does not decode. It keeps its last good state.
     Invalid(InvalidObject),
-    /// An object was deleted whose last state could not be decoded: only that it is gone is known.
+    /// An object was deleted, and its last state does not decode.
     DeleteInvalid(InvalidObject),
-    /// The server's history was set back, for example by a restore from a backup: versions sent before
-    /// cannot be compared with what follows. A `Replace` of the scope comes next.
+    /// The server's history was set back, for example by a restore from a backup. Earlier versions cannot
+    /// be compared with later ones. A `Replace` of the scope follows.
     Reset {
-        /// The part of the kind whose history was set back.
+        /// The scope whose history was set back.
         scope: Scope,
     },
     /// Nothing changed up to this resource version.
     Bookmark {
-        /// The part of the kind that the bookmark speaks of.
+        /// The scope of the bookmark.
         scope: Scope,
-        /// The resource version reached.
+        /// The resource version.
         resource_version: String,
     },
 }
 
-/// An object that the server holds and that does not decode into the type.
+/// An object on the server that does not decode into its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidObject {
-    /// The object's key. The name is empty if not even that could be read.
+    /// The key of the object. The name is empty if it could not be read.
     pub key: ObjectKey,
-    /// Its uid, empty if it could not be read.
+    /// The uid, empty if it could not be read.
     pub uid: String,
-    /// Its resource version, empty if it could not be read.
+    /// The resource version, empty if it could not be read.
     pub resource_version: String,
     /// What is wrong, with the path of the field.
     pub error: String,

@@ -1,10 +1,10 @@
 //! The bounded queue between the reflectors of an informer and its cache.
 //!
-//! * Order is strict: what was sent first is received first, whatever its key.
-//! * It is bounded in deltas. A full queue makes the sender wait, so a slow cache slows the watch down
-//!   instead of growing the queue.
-//! * A relist is one delta.
-//! * When either side is dropped, the other one learns it at once.
+//! - Deltas are received in the order in which they were sent, whatever their keys.
+//! - The queue is bounded. A sender waits while it is full, so a slow cache slows down the watch instead
+//!   of growing the queue.
+//! - A relist is one delta.
+//! - When one side is dropped, the other one notices at once.
 
 use std::fmt;
 
@@ -13,19 +13,19 @@ use tokio::sync::mpsc;
 use super::Delta;
 use crate::delta::{DeltaSink, SinkClosed};
 
-/// A queue that holds at most `capacity` deltas (at least one).
+/// Creates a queue of at most `capacity` deltas. A capacity of zero counts as one.
 pub fn delta_queue<K>(capacity: usize) -> (DeltaSender<K>, DeltaReceiver<K>) {
     let (sender, receiver) = mpsc::channel(capacity.max(1));
     (DeltaSender { sender }, DeltaReceiver { receiver })
 }
 
-/// Where a reflector puts its deltas. Each reflector of an informer has a clone of its own.
+/// The sending side of a delta queue. Each reflector of an informer has its own clone.
 pub struct DeltaSender<K> {
     sender: mpsc::Sender<Delta<K>>,
 }
 
 impl<K> DeltaSender<K> {
-    /// Puts deltas into the queue in this order, and waits wherever it is full.
+    /// Sends deltas in order, and waits while the queue is full.
     pub async fn send_all(&self, deltas: impl IntoIterator<Item = Delta<K>>) -> Result<(), SinkClosed> {
         let mut deltas = deltas.into_iter().peekable();
         // Reserving capacity costs more than sending, so it is reserved for many deltas at once.
@@ -62,25 +62,25 @@ impl<K> fmt::Debug for DeltaSender<K> {
     }
 }
 
-/// Where an informer takes its deltas from.
+/// The receiving side of a delta queue.
 pub struct DeltaReceiver<K> {
     receiver: mpsc::Receiver<Delta<K>>,
 }
 
 impl<K> DeltaReceiver<K> {
-    /// Waits for deltas, moves up to `limit` of them to the end of `batch` and returns how many.
+    /// Waits for deltas, moves up to `limit` of them to the end of `batch`, and returns how many.
     ///
-    /// None means that every sender is dropped and the queue is empty.
+    /// Zero means that every sender is dropped and the queue is empty.
     pub async fn receive(&mut self, batch: &mut Vec<Delta<K>>, limit: usize) -> usize {
         self.receiver.recv_many(batch, limit).await
     }
 
-    /// How many deltas wait.
+    /// Returns the number of deltas in the queue.
     pub fn len(&self) -> usize {
         self.receiver.len()
     }
 
-    /// Whether no delta waits.
+    /// Returns whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.receiver.is_empty()
     }

@@ -1,4 +1,4 @@
-//! How a factory is configured.
+//! The configuration of a factory.
 
 use std::{
     any::{Any, TypeId, type_name},
@@ -22,21 +22,20 @@ use crate::{
 
 /// Builds an [`InformerFactory`], or a generated factory around one.
 ///
-/// Bad values (a namespace that is no DNS label, a resync period under a second, a label selector
+/// Invalid values (a namespace that is not a DNS label, a resync period under a second, a label selector
 /// that does not parse) are typed errors of [`try_build`](Self::try_build). [`build`](Self::build)
-/// returns the factory in any case, for a chain without `?`: a factory with a bad value starts nothing,
-/// logs why, and returns the same error from
-/// [`wait_for_cache_sync`](InformerFactory::wait_for_cache_sync) at once.
+/// returns a factory even so: it starts nothing, logs why, and
+/// [`wait_for_cache_sync`](InformerFactory::wait_for_cache_sync) returns the error at once.
 pub struct InformerFactoryBuilder<F = InformerFactory> {
     client: kube::Client,
     settings: Settings,
     factory: PhantomData<fn() -> F>,
 }
 
-/// A change of the list options for one type.
+/// Changes the list options of one type.
 type Tweak = Arc<dyn Fn(&mut ListOptions) + Send + Sync>;
 
-/// What the informers of a factory have in common, and what is special to a type.
+/// The settings of all informers of a factory, and of single types.
 #[derive(Clone, Default)]
 pub(super) struct Settings {
     resync: Duration,
@@ -46,56 +45,57 @@ pub(super) struct Settings {
     options: ListOptions,
     options_for: HashMap<TypeId, Tweak>,
     keep_managed_fields: bool,
-    /// Each is a [`Transform`] of the type that is its key.
+    /// A [`Transform`] of each type.
     transforms: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
     on_error: Option<ErrorHook>,
 }
 
 impl<F: From<InformerFactory>> InformerFactoryBuilder<F> {
-    /// Begins with a client and nothing special: every namespace, no resync.
+    /// Creates a builder with the default settings: all namespaces, no resync.
     pub fn new(client: impl Into<kube::Client>) -> Self {
         Self { client: client.into(), settings: Settings::default(), factory: PhantomData }
     }
 
-    /// Names the factory. The name is a label of its informers' metrics, which tells them from those of
-    /// other factories in the same program.
+    /// Names the factory. The name is a label of the metrics of its informers, which distinguishes them
+    /// from those of other factories in the same program.
     #[must_use]
     pub fn name(mut self, name: impl Into<Arc<str>>) -> Self {
         self.settings.name = Some(name.into());
         self
     }
 
-    /// Calls the handlers of every informer with every object again after each period. It is at least a
-    /// second; zero, which is the default, means never.
+    /// Sets the resync period, after which the handlers of every informer are called with every object
+    /// again. It is at least one second; zero, the default, means never.
     #[must_use]
     pub fn resync(mut self, period: Duration) -> Self {
         self.settings.resync = period;
         self
     }
 
-    /// Another resync period for one type.
+    /// Sets the resync period of one type.
     #[must_use]
     pub fn resync_for<K: Watched>(mut self, period: Duration) -> Self {
         self.settings.resync_for.insert(TypeId::of::<K>(), (type_name::<K>(), period));
         self
     }
 
-    /// Follows this namespace instead of all; called again, one more. Each has a watch of its own.
+    /// Restricts the informers to a namespace. Call it again to add another. Each namespace has its own
+    /// watch.
     #[must_use]
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
         self.settings.namespaces.push(namespace.into());
         self
     }
 
-    /// Changes how every informer lists and watches: selectors, page size, backoff, timeouts.
+    /// Changes the list options of every informer: selectors, page size, backoff, timeouts.
     #[must_use]
     pub fn tweak_list_options(mut self, tweak: impl FnOnce(&mut ListOptions)) -> Self {
         tweak(&mut self.settings.options);
         self
     }
 
-    /// Changes how the informer of one type lists and watches, after what
-    /// [`tweak_list_options`](Self::tweak_list_options) changed for all.
+    /// Changes the list options of one type, on top of the changes that
+    /// [`tweak_list_options`](Self::tweak_list_options) makes for all types.
     #[must_use]
     pub fn tweak_list_options_for<K: Watched>(
         mut self,
@@ -105,15 +105,15 @@ impl<F: From<InformerFactory>> InformerFactoryBuilder<F> {
         self
     }
 
-    /// Changes each object of one type once, before it is cached, typically to drop what is never read.
-    /// It must leave name, namespace, uid and resource version as they are.
+    /// Sets a function that changes each object of one type before it is cached, typically to drop fields
+    /// that are never read. It must not change the name, namespace, uid and resource version.
     #[must_use]
     pub fn transform<K: Watched>(self, transform: impl Fn(&mut K) + Send + Sync + 'static) -> Self {
         self.set_transform(Transform::new(transform))
     }
 
-    /// The same with a transform that can fail. An object for which it fails counts as one that does
-    /// not decode: it keeps its last good state, and is in [`SharedInformer::invalid`].
+    /// Sets a transform that can fail. An object for which it fails is treated as one that does not
+    /// decode: it keeps its last good state and is listed in [`SharedInformer::invalid`].
     ///
     /// [`SharedInformer::invalid`]: crate::SharedInformer::invalid
     #[must_use]
@@ -129,29 +129,29 @@ impl<F: From<InformerFactory>> InformerFactoryBuilder<F> {
         self
     }
 
-    /// Keeps `metadata.managedFields`, which are skipped while decoding otherwise.
+    /// Sets whether to keep `metadata.managedFields`, which are skipped while decoding by default.
     #[must_use]
     pub fn keep_managed_fields(mut self, keep: bool) -> Self {
         self.settings.keep_managed_fields = keep;
         self
     }
 
-    /// Calls this with the error of each failed attempt to list or to watch; the log has each change of
-    /// state once.
+    /// Sets a function that is called with the error of every failed attempt to list or watch. The log has
+    /// each change of state only once.
     #[must_use]
     pub fn on_error(mut self, hook: impl Fn(&Error) + Send + Sync + 'static) -> Self {
         self.settings.on_error = Some(Arc::new(hook));
         self
     }
 
-    /// The factory. [`wait_for_cache_sync`](InformerFactory::wait_for_cache_sync) returns what is wrong
-    /// with a bad value.
+    /// Builds the factory. An invalid value is returned as an error by
+    /// [`wait_for_cache_sync`](InformerFactory::wait_for_cache_sync).
     pub fn build(self) -> F {
         let fault = self.settings.check().err();
         F::from(InformerFactory::new(self.client, self.settings, fault))
     }
 
-    /// The factory, or what is wrong with the values.
+    /// Builds the factory, or returns an error if a value is invalid.
     pub fn try_build(self) -> Result<F, FactoryError> {
         self.settings.check()?;
         Ok(F::from(InformerFactory::new(self.client, self.settings, None)))
@@ -180,13 +180,13 @@ impl Settings {
         Ok(())
     }
 
-    /// The resync period of a type. Bad ones were found before.
+    /// The resync period of a type. Invalid ones were reported by `check`.
     fn resync<K: Watched>(&self) -> Option<Duration> {
         let own = self.resync_for.get(&TypeId::of::<K>()).map(|(_, period)| *period);
         checked_resync(own.unwrap_or(self.resync)).unwrap_or_default()
     }
 
-    /// The parts of a kind that are followed. A cluster-scoped kind has no parts.
+    /// The scopes of a type that are watched. A cluster-scoped kind has only one.
     fn scopes<K: Watched>(&self) -> Vec<Scope> {
         if self.namespaces.is_empty() || !K::is_namespaced() {
             return vec![Scope::All];
@@ -198,7 +198,7 @@ impl Settings {
         scopes
     }
 
-    /// What an informer of a type follows.
+    /// The configuration of the informer of a type.
     pub(super) fn informer<K: Watched>(&self) -> InformerConfig {
         let mut config = InformerConfig::new(resource_name::<K>()).scopes(self.scopes::<K>());
         config.resync = self.resync::<K>();
@@ -207,7 +207,7 @@ impl Settings {
         config
     }
 
-    /// How one scope of a type is listed and watched.
+    /// The configuration of the reflector of one scope of a type.
     pub(super) fn reflector<K: Watched>(&self, scope: Scope) -> ReflectorConfig<K> {
         let transform = self.transforms.get(&TypeId::of::<K>());
         let mut config =
@@ -229,7 +229,7 @@ impl Settings {
     }
 }
 
-/// Such as `networks.samplecrd.k8s.io`, or `pods` in the core group.
+/// The name of a resource, such as `networks.samplecrd.k8s.io`, or `pods` in the core group.
 pub(super) fn resource_name<K: Watched>() -> String {
     let resource = K::api_resource();
     GroupResource::new(resource.group, resource.plural).to_string()

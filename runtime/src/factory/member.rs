@@ -1,4 +1,4 @@
-//! One informer of a factory, and what feeds it.
+//! One informer of a factory, and its reflectors.
 
 use std::any::Any;
 
@@ -14,13 +14,13 @@ use crate::{
     reflector::{Reflector, ReflectorState},
 };
 
-/// How many deltas can wait between the reflectors of an informer and its cache.
+/// The capacity of the queue between the reflectors of an informer and its cache.
 const QUEUE: usize = 1024;
 
-/// One informer of a factory, and what feeds it.
+/// One informer of a factory, and its reflectors.
 pub(super) struct Member<K> {
     informer: SharedInformer<K>,
-    /// What each reflector is doing, once they are started.
+    /// The reflectors, once they are started.
     reflectors: Mutex<Option<Vec<ReflectorHandle>>>,
 }
 
@@ -31,13 +31,13 @@ struct ReflectorHandle {
 
 /// A member of any type.
 pub(super) trait AnyMember: Send + Sync {
-    /// The resource, with its group and version.
+    /// The resource with its group and version.
     fn resource(&self) -> String;
     fn is_metadata_only(&self) -> bool;
-    /// Starts the informer and its reflectors, if they were not.
+    /// Starts the informer and its reflectors, unless they are started.
     fn start(&self, client: &kube::Client, settings: &Settings, runtime: &Handle);
     fn stop(&self);
-    /// Waits until everything that was started has ended.
+    /// Waits until all tasks of the informer have ended.
     fn join(&self) -> BoxFuture<'_, ()>;
     fn sync_signal(&self) -> SyncReceiver;
     /// Why the informer is not synced.
@@ -51,12 +51,12 @@ impl<K: Watched> Member<K> {
         Self { informer: SharedInformer::new(settings.informer::<K>()), reflectors: Mutex::new(None) }
     }
 
-    /// The informer of the member that the factory keeps under this type.
+    /// The informer of a member of this type.
     pub(super) fn informer_of(member: &dyn AnyMember) -> SharedInformer<K> {
         member
             .as_any()
             .downcast_ref::<Self>()
-            .expect("the factory keeps a member under its own type")
+            .expect("a member is stored under its own type")
             .informer
             .clone()
     }
@@ -77,7 +77,7 @@ impl<K: Watched> AnyMember for Member<K> {
             return;
         }
         let (sender, receiver) = delta_queue(QUEUE);
-        // The tasks hold no handle of the informer, which ends when its users have dropped theirs.
+        // The tasks hold no handle of the informer, so it ends when its users have dropped theirs.
         let inner = self.informer.inner();
         let start = |scope: &Scope| {
             let reflector = Reflector::<K>::new(client.clone(), settings.reflector(scope.clone()))

@@ -1,20 +1,22 @@
-//! The factory: owns one informer per type, starts them, waits for them and ends them.
+//! The factory: owns one informer per type, starts them and stops them.
 //!
-//! * The same type asked for twice is one informer, and one watch.
-//! * `start` can be called any number of times; it starts the informers that do not run yet.
-//! * An informer can be stopped without the others. It does not start again.
-//! * `wait_for_cache_sync` has a deadline, and names each type that did not sync, and why.
+//! - **One informer per type.** Requesting the same type twice returns the same informer, with one watch.
+//! - **`start` can be called any number of times.** It starts the informers that do not run yet.
+//! - **An informer can be stopped without the others.** It does not start again.
+//! - **`wait_for_cache_sync` has a deadline.** Its error names each type that did not sync, and why.
 //!
 //! # Caching less
 //!
-//! Most of a cache's memory is fields that nobody reads. From the least effort to the least memory:
+//! Most of the memory of a cache is used by fields that no one reads. From the least effort to the least
+//! memory:
 //!
-//! * `managedFields` are skipped while decoding, unless one asks to keep them.
-//! * [`InformerFactoryBuilder::transform`] drops fields of a type before it is cached.
-//! * [`InformerFactory::metadata_informer`] asks the server for the metadata alone.
-//! * A slim type has only the fields that one needs; the rest is skipped while decoding. It is a
-//!   struct that implements `Deserialize`, [`CacheObject`](crate::object::CacheObject) and
-//!   [`Watched`](crate::object::Watched), and then is like any other type:
+//! - `managedFields` are skipped while decoding, unless
+//!   [`keep_managed_fields`](InformerFactoryBuilder::keep_managed_fields) is set.
+//! - [`InformerFactoryBuilder::transform`] drops fields of a type before it is cached.
+//! - [`InformerFactory::metadata_informer`] requests only the metadata from the server.
+//! - A slim type has only the fields that you need; the rest is skipped while decoding. It is a struct
+//!   that implements `Deserialize`, [`CacheObject`](crate::object::CacheObject) and [`Watched`], and works
+//!   like any other type:
 //!
 //! ```
 //! use genclient_runtime::{InformerFactory, SharedInformer, object::{CacheObject, Watched}};
@@ -47,7 +49,7 @@
 //!
 //! fn nodes(factory: &InformerFactory) -> SharedInformer<NodeOfPod> {
 //!     let pods = factory.informer::<NodeOfPod>();
-//!     pods.add_index("node", |pod: &NodeOfPod| pod.spec.node_name.clone()).expect("it is the first");
+//!     pods.add_index("node", |pod: &NodeOfPod| pod.spec.node_name.clone()).expect("the name is free");
 //!     pods
 //! }
 //! ```
@@ -75,25 +77,25 @@ use crate::{
 pub use crate::reflector::ListOptions;
 pub use builder::InformerFactoryBuilder;
 
-/// Why a factory cannot work.
+/// Why a factory cannot start.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FactoryError {
-    /// No namespace can have this name.
+    /// The namespace is not a DNS label.
     #[error("`{0}` is not a namespace: it must be a DNS label")]
     Namespace(String),
     /// The resync period is too short.
     #[error("{}{error}", .of.map(|of| format!("for `{of}`: ")).unwrap_or_default())]
     Resync {
-        /// The type that it was given for, or `None` where it was given for all.
+        /// The type with this period, or `None` if it is the period of all types.
         of: Option<&'static str>,
-        /// The period, and what is wrong with it.
+        /// The error, with the period.
         error: ResyncTooShort,
     },
     /// The label selector does not parse.
     #[error(transparent)]
     Selector(ParseSelectorError),
-    /// `start` was called where there is no Tokio runtime.
+    /// `start` was called outside of a Tokio runtime.
     #[error("the factory was started outside of a Tokio runtime")]
     NoRuntime,
 }
@@ -105,7 +107,7 @@ pub enum CacheSyncError {
     /// The factory could not start.
     #[error(transparent)]
     Factory(#[from] FactoryError),
-    /// The deadline passed, or an informer ended, before these were synced.
+    /// The deadline passed, or an informer ended, before these types were synced.
     #[error("not synced: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     NotSynced(Vec<NotSynced>),
 }
@@ -116,7 +118,7 @@ pub enum CacheSyncError {
 pub struct NotSynced {
     /// The resource, such as `networks.samplecrd.k8s.io/v1`.
     pub resource: String,
-    /// Why, in words.
+    /// Why it did not sync.
     pub reason: String,
 }
 
@@ -126,10 +128,10 @@ impl fmt::Display for NotSynced {
     }
 }
 
-/// Owns one shared informer per type. A cheap handle.
+/// Owns one shared informer per type. Cheap to clone.
 ///
-/// An informer runs until [`shutdown`](Self::shutdown), until it is stopped, or until the last handle
-/// is dropped: of the factory, and of the informer itself, its listers, indexes and streams.
+/// An informer runs until [`shutdown`](Self::shutdown), until it is stopped, or until the last handle to
+/// it is dropped: the factory and its clones, the informer itself, its listers, indexes and streams.
 #[derive(Clone)]
 pub struct InformerFactory {
     inner: Arc<Inner>,
@@ -144,7 +146,7 @@ struct Inner {
 #[derive(Default)]
 struct Members {
     by_type: HashMap<TypeId, Arc<dyn AnyMember>>,
-    /// What keeps the factory from working.
+    /// Why the factory cannot start.
     fault: Option<FactoryError>,
     is_shut_down: bool,
 }
@@ -157,7 +159,7 @@ impl fmt::Debug for InformerFactory {
 }
 
 impl InformerFactory {
-    /// Begins to build a factory.
+    /// Returns a builder of a factory.
     pub fn builder(client: impl Into<kube::Client>) -> InformerFactoryBuilder<Self> {
         InformerFactoryBuilder::new(client)
     }
@@ -167,20 +169,21 @@ impl InformerFactory {
         Self { inner: Arc::new(Inner { client, settings, members }) }
     }
 
-    /// The client that the informers use.
+    /// Returns the client that the informers use.
     pub fn client(&self) -> &kube::Client {
         &self.inner.client
     }
 
-    /// The informer of a type. The first call makes it; it runs after the next
-    /// [`start`](Self::start).
+    /// Returns the informer of a type. The first call creates it, and the next [`start`](Self::start)
+    /// runs it.
     pub fn informer<K: Watched>(&self) -> SharedInformer<K> {
         self.member()
     }
 
-    /// An informer that asks the server for the metadata of a type only, and caches no more: for names,
-    /// labels and owners of many large objects. It is another informer than that of
-    /// [`informer`](Self::informer), with a watch of its own.
+    /// Returns an informer that requests and caches only the metadata of a type, for the names, labels
+    /// and owners of many large objects.
+    ///
+    /// It is not the informer that [`informer`](Self::informer) returns, and has its own watch.
     pub fn metadata_informer<K>(&self) -> SharedInformer<PartialObjectMeta<K>>
     where
         PartialObjectMeta<K>: Watched,
@@ -202,17 +205,17 @@ impl InformerFactory {
         informer
     }
 
-    /// The informer of a resource, if its type has been asked for before. If there is one with whole
-    /// objects and one with metadata, it is the former.
+    /// Returns the informer of a resource, if its type was requested before. If there is also a metadata
+    /// informer, the one with whole objects is returned.
     pub fn for_resource(&self, resource: &GroupVersionResource) -> Option<GenericInformer> {
         let mut members = self.members();
-        // Of two informers of one resource the one with whole objects is meant.
+        // The informer with whole objects comes first.
         members.sort_by_key(|member| member.is_metadata_only());
         members.iter().map(|member| member.generic()).find(|informer| informer.resource() == *resource)
     }
 
-    /// Starts every informer that does not run yet. Call it within a Tokio runtime, which the
-    /// watches and the handlers then run on, and again after asking for further types.
+    /// Starts every informer that does not run yet. Call it within a Tokio runtime, on which the watches
+    /// and the handlers then run, and again after requesting further types.
     ///
     /// A factory with a bad value starts nothing; [`wait_for_cache_sync`](Self::wait_for_cache_sync)
     /// returns why.
@@ -240,17 +243,19 @@ impl InformerFactory {
         }
     }
 
-    /// Waits until every informer that was asked for is synced.
+    /// Waits until every requested informer is synced.
     ///
-    /// It fails after the deadline, or as soon as an informer can no longer sync, and then names
-    /// each type that is not synced, and what stands in its way.
+    /// # Errors
+    ///
+    /// Returns an error after the deadline, or when an informer can no longer sync. It names each type
+    /// that is not synced, and why.
     pub async fn wait_for_cache_sync(&self, deadline: Duration) -> Result<(), CacheSyncError> {
         if let Some(fault) = self.inner.members.lock().fault.clone() {
             return Err(fault.into());
         }
         let members = self.members();
         let all = join_all(members.iter().map(|member| member.sync_signal().wait()));
-        // Whether they synced, ended or took too long: each of them is asked for itself.
+        // Whether they synced, ended or timed out is found out below, for each of them.
         let _ = tokio::time::timeout(deadline, all).await;
         let late: Vec<_> = members
             .iter()
@@ -260,9 +265,10 @@ impl InformerFactory {
         if late.is_empty() { Ok(()) } else { Err(CacheSyncError::NotSynced(late)) }
     }
 
-    /// Stops every informer, and waits until their watches are closed, their handlers have returned and
-    /// nothing else of them runs. A handler that blocks for good holds this up: use a timeout if that
-    /// can be. Every caller waits, also after another caller's timeout. The caches can still be read.
+    /// Stops every informer, and waits until their watches are closed and their handlers have returned.
+    ///
+    /// A handler that blocks forever blocks this call too; use a timeout if that can happen. A later call
+    /// waits again. The caches can still be read.
     pub async fn shutdown(&self) {
         self.inner.members.lock().is_shut_down = true;
         let members = self.members();
@@ -270,7 +276,7 @@ impl InformerFactory {
         join_all(members.iter().map(|member| member.join())).await;
     }
 
-    /// Every informer, by the name of its resource.
+    /// The informers, sorted by the name of their resource.
     fn members(&self) -> Vec<Arc<dyn AnyMember>> {
         let mut members: Vec<_> = self.inner.members.lock().by_type.values().cloned().collect();
         members.sort_by_key(|member| member.resource());

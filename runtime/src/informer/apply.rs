@@ -1,16 +1,16 @@
-//! How a delta changes the cache: what it adds, what it removes, and what it is too old for.
+//! Applies deltas to the cache.
 //!
-//! * The cache never goes back in time. A state that is older than the cached one is dropped, and a
-//!   list that is older than a cached object neither changes nor removes that object. (Only versions
-//!   that can be compared count; see `resource_version`.) The exception is a server whose history was
-//!   set back: after a [`Delta::Reset`] the next list is taken as it is.
-//! * The same uid and version is the same object: the `Arc` stays, and there is no event.
-//! * Another uid under the same key is another object: the old one is deleted, the new one is added.
-//!   In a list this holds whatever their versions are.
-//! * An object that does not decode keeps its last good state, unless its uid shows that it is another
-//!   object than the cached one.
-//! * A list that holds an object whose name cannot be read deletes nothing: the object that seems to
-//!   be missing may be that one.
+//! - **The cache never goes back in time.** A state that is older than the cached one is dropped, and a
+//!   list that is older than a cached object neither changes nor removes that object, if their
+//!   versions can be ordered (see `resource_version`). The exception is a server whose history was set
+//!   back: after a [`Delta::Reset`] the next list is applied as it is.
+//! - **The same uid and version is the same state.** The cache keeps its `Arc`, and there is no event.
+//! - **Another uid under the same key is another object.** The old object is deleted and the new one is
+//!   added, in a list regardless of their versions.
+//! - **An object that does not decode keeps its last good state**, unless its uid differs from that of
+//!   the cached object.
+//! - **A list with an object whose name cannot be read deletes nothing**, because the missing object may
+//!   be that one.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -28,9 +28,9 @@ use crate::{
     store::{Batch, namespace_of},
 };
 
-/// What the cache remembers beside its objects.
+/// The state of the cache beside its objects.
 pub(crate) struct Progress {
-    /// The scopes that must have been listed before the cache is synced.
+    /// The scopes that must be listed before the cache is synced.
     scopes: Vec<Scope>,
     /// The scopes that have been listed.
     listed: HashSet<Scope>,
@@ -38,39 +38,39 @@ pub(crate) struct Progress {
     set_back: HashSet<Scope>,
     /// The objects that do not decode.
     invalid: HashMap<ObjectKey, InvalidObject>,
-    /// Whether they changed since they were published.
+    /// Whether `invalid` has changed since it was published.
     invalid_changed: bool,
 }
 
-/// Where a state comes from.
+/// The origin of a state.
 #[derive(Clone, Copy)]
 enum Origin<'a> {
     Watch,
     List {
         version: &'a str,
-        /// The first list of its scope.
+        /// Whether it is the first list of its scope.
         initial: bool,
-        /// The server's history was set back, so that older does not mean stale.
+        /// Whether the server's history was set back, so that an older version is not stale.
         set_back: bool,
     },
 }
 
-/// What one batch of deltas came to.
+/// The result of applying a batch of deltas.
 pub(crate) struct Outcome<K> {
-    /// The steps for the handlers, in order.
+    /// The changes for the handlers, in order.
     pub(crate) notices: Vec<Notice<K>>,
-    /// How many states were dropped because the cache holds a newer one.
+    /// The number of states that were dropped because the cache has a newer one.
     pub(crate) stale: u64,
 }
 
-// A derived impl would ask for `K: Default`.
+// A derived impl would require `K: Default`.
 impl<K> Default for Outcome<K> {
     fn default() -> Self {
         Self { notices: Vec::new(), stale: 0 }
     }
 }
 
-/// How an incoming state relates to the cached one under the same key.
+/// The relation of an incoming state to the cached one with the same key.
 #[derive(Debug, PartialEq, Eq)]
 enum Relation {
     Stale,
@@ -84,7 +84,7 @@ fn relation<K: CacheObject>(cached: &K, incoming: &K, origin: Origin<'_>) -> Rel
     let is_other = is_other_uid(cached.uid(), incoming.uid());
     let is_stale = match origin {
         Origin::List { set_back: true, .. } => false,
-        // The versions of two objects need not be comparable; the list's own decides.
+        // The versions of two objects need not be comparable, so the version of the list decides.
         Origin::List { version, .. } if is_other => is_older(version, versions.1),
         _ => is_older(versions.0, versions.1),
     };
@@ -96,7 +96,7 @@ fn relation<K: CacheObject>(cached: &K, incoming: &K, origin: Origin<'_>) -> Rel
     }
 }
 
-/// Whether two uids are of two objects. A uid that is not known says nothing.
+/// Whether two uids belong to different objects. An empty uid is unknown and differs from none.
 fn is_other_uid(left: &str, right: &str) -> bool {
     !left.is_empty() && !right.is_empty() && left != right
 }
@@ -117,12 +117,12 @@ impl Progress {
         self.scopes.iter().all(|scope| self.listed.contains(scope))
     }
 
-    /// The objects that do not decode, if they changed since the last call.
+    /// Returns the objects that do not decode, if they changed since the last call.
     pub(crate) fn take_changed_invalid(&mut self) -> Option<Arc<[InvalidObject]>> {
         std::mem::take(&mut self.invalid_changed).then(|| self.invalid.values().cloned().collect())
     }
 
-    /// Makes the change of one delta in the batch.
+    /// Applies one delta to the batch.
     pub(crate) fn apply<K: CacheObject>(
         &mut self,
         delta: Delta<K>,
@@ -185,7 +185,7 @@ impl Progress {
             false => missing(&scope, &objects, &invalid, version, set_back, batch),
         };
         for gone in missing {
-            // Its slot is looked up only now: removing an object can move others.
+            // The slot is looked up here because removing an object can move others.
             if let Some(slot) = batch.state().find(namespace_of(gone.as_ref()), gone.name()) {
                 vanish(slot, batch, outcome);
             }
@@ -224,7 +224,7 @@ fn find<K: CacheObject>(batch: &Batch<'_, K>, key: &ObjectKey) -> Option<u32> {
     batch.state().find(key.namespace.as_deref().unwrap_or_default(), &key.name)
 }
 
-/// Puts a state unless the cache has it or a newer one.
+/// Stores a state, unless the cache has it or a newer one.
 fn put<K: CacheObject>(new: Arc<K>, origin: Origin<'_>, batch: &mut Batch<'_, K>, outcome: &mut Outcome<K>) {
     let mut slot = batch.state().find(namespace_of(new.as_ref()), new.name());
     let mut old = slot.map(|slot| batch.state().at(slot).clone());
@@ -250,13 +250,13 @@ fn put<K: CacheObject>(new: Arc<K>, origin: Origin<'_>, batch: &mut Batch<'_, K>
     outcome.notices.push(Notice::new(Step::Put { old, new, cause, initial }));
 }
 
-/// Removes what the watch reported as deleted.
+/// Removes an object that the watch reported as deleted.
 fn remove<K: CacheObject>(last: Arc<K>, batch: &mut Batch<'_, K>, outcome: &mut Outcome<K>) {
     let Some(slot) = batch.state().find(namespace_of(last.as_ref()), last.name()) else { return };
     let old = batch.state().at(slot).clone();
     match relation(old.as_ref(), last.as_ref(), Origin::Watch) {
         Relation::Stale => outcome.stale += 1,
-        // A later object of that name was deleted, so the cached one is gone too; its end was missed.
+        // A later object with that name was deleted. So the cached one is gone, and its deletion was missed.
         Relation::OtherObject if has_reached(last.resource_version(), old.resource_version()) => {
             vanish(slot, batch, outcome);
         }
@@ -276,7 +276,7 @@ fn vanish<K: CacheObject>(slot: u32, batch: &mut Batch<'_, K>, outcome: &mut Out
     outcome.notices.push(Notice::new(Step::Gone { last: old.clone(), old, final_state }));
 }
 
-/// Removes the cached object if the one that does not decode under its key is another object.
+/// Removes the cached object if the invalid object with its key is another object.
 fn remove_other<K: CacheObject>(invalid: &InvalidObject, batch: &mut Batch<'_, K>, outcome: &mut Outcome<K>) {
     let Some(slot) = find(batch, &invalid.key) else { return };
     let cached = batch.state().at(slot);
@@ -287,7 +287,7 @@ fn remove_other<K: CacheObject>(invalid: &InvalidObject, batch: &mut Batch<'_, K
     }
 }
 
-/// The cached objects of a scope that a list shows to be gone.
+/// The cached objects of a scope that are missing from a list.
 fn missing<K: CacheObject>(
     scope: &Scope,
     objects: &[Arc<K>],

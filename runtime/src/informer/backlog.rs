@@ -1,20 +1,20 @@
-//! The events that wait for one handler: at most two per key, whatever happens meanwhile.
+//! The backlog of one handler: at most two events per key.
 //!
-//! | waiting | next step | then waiting |
+//! | waiting | next change | then waiting |
 //! | --- | --- | --- |
 //! | Added | Updated | Added with the new state |
 //! | Added | Deleted | nothing |
 //! | Updated a→b | Updated b→c | Updated a→c |
 //! | Updated | Deleted | Deleted |
 //! | Deleted | Added, another uid | both |
-//! | Deleted | Added, the same uid | Updated: for the handler it never left |
+//! | Deleted | Added, the same uid | Updated: the handler did not see the deletion |
 //! | Deleted, Added | Updated | Deleted, Added with the new state |
 //! | Deleted, Added | Deleted | Deleted |
-//! | anything | a resync | what waited |
+//! | anything | a resync | unchanged |
 //!
-//! Keys are served in the order in which they began to wait. `old` is the very `Arc` that the handler
-//! got last, because the steps of the store have no gap: what it held before a step is what the step
-//! before it put there.
+//! Keys are delivered in the order in which they began to wait. `old` is the `Arc` that the handler got
+//! last, because the changes of the store have no gap: the old state of each change is the new state of the
+//! one before.
 
 use std::sync::Arc;
 
@@ -27,36 +27,36 @@ use crate::{
     store::namespace_of,
 };
 
-/// An empty backlog whose tables have room for more keys than this frees it.
+/// An empty backlog with a capacity for more keys than this frees its memory.
 const KEPT_ROOM: usize = 1024;
 
 /// No slot.
 const NONE: usize = usize::MAX;
 
-/// The events that wait for one handler.
+/// The backlog of one handler.
 pub(crate) struct Backlog<K> {
-    /// The slots that wait, found by the key that their objects hold.
+    /// The slots of the waiting keys, hashed by key.
     keys: HashTable<usize>,
-    /// The slots form a list in the order of service; a slot that is not in it is free.
+    /// The slots form a linked list in the order of delivery. A slot that is not in the list is free.
     slots: Vec<Slot<K>>,
     free: Vec<usize>,
     head: usize,
     tail: usize,
-    /// How many waiting keys are initial ones.
+    /// The number of waiting keys with an initial event.
     initial: usize,
 }
 
 struct Slot<K> {
-    /// Of the key, so that it need not be looked up in the object again.
+    /// The hash of the key, kept so that the object need not be read again.
     hash: u64,
     before: usize,
     after: usize,
     waiting: Option<Waiting<K>>,
 }
 
-/// What waits for one key: a deletion, a state, or a deletion and then a state.
+/// The events of one key: a deletion, a new state, or a deletion followed by a new state.
 struct Waiting<K> {
-    /// What the handler got last, if it knows the object.
+    /// The state that the handler got last, if it knows the object.
     given: Option<Arc<K>>,
     deleted: Option<(Arc<K>, FinalState)>,
     state: Option<NewState<K>>,
@@ -68,10 +68,10 @@ struct NewState<K> {
     initial: bool,
 }
 
-/// An event to deliver now.
+/// The next event to deliver.
 pub(crate) struct Due<K> {
     pub(crate) event: Event<K>,
-    /// Whether it is one of the events that the handler must handle before it is synced.
+    /// Whether the handler must handle it before it is synced.
     pub(crate) initial: bool,
 }
 
@@ -89,17 +89,17 @@ impl<K> Default for Backlog<K> {
 }
 
 impl<K: CacheObject> Backlog<K> {
-    /// How many keys wait.
+    /// The number of waiting keys.
     pub(crate) fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// How many of them are initial ones.
+    /// The number of waiting keys with an initial event.
     pub(crate) fn initial(&self) -> usize {
         self.initial
     }
 
-    /// Adds a step of the store.
+    /// Adds a change of the store.
     pub(crate) fn push(&mut self, notice: Notice<K>) {
         let Notice { hash, step } = notice;
         let Some(slot) = self.find(hash, step.object()) else {
@@ -114,18 +114,18 @@ impl<K: CacheObject> Backlog<K> {
         }
     }
 
-    /// Makes room for so many further keys.
+    /// Reserves memory for this many additional keys.
     pub(crate) fn reserve(&mut self, keys: usize) {
         self.slots.reserve(keys.saturating_sub(self.free.len()));
         self.keys.reserve(keys, |slot| self.slots[*slot].hash);
     }
 
-    /// Takes the next event.
+    /// Removes the next event and returns it.
     pub(crate) fn pop(&mut self) -> Option<Due<K>> {
         let slot = self.head;
         let waiting = self.slots.get_mut(slot)?.waiting.as_mut()?;
         if let (Some((last, final_state)), Some(_)) = (&waiting.deleted, &waiting.state) {
-            // The second event of the key stays in front of all others, now as an addition.
+            // The second event of the key stays at the head of the list, now as an addition.
             let event = Event::Deleted { last: last.clone(), final_state: *final_state };
             waiting.given = None;
             waiting.deleted = None;
@@ -210,7 +210,7 @@ impl<K: CacheObject> Waiting<K> {
         }
     }
 
-    /// Any of the objects: all have the same key.
+    /// Any of the states: all have the same key.
     fn object(&self) -> Option<&K> {
         self.state
             .as_ref()
@@ -224,7 +224,7 @@ impl<K: CacheObject> Waiting<K> {
         self.state.as_ref().is_some_and(|state| state.initial)
     }
 
-    /// Adds a further step of the object, and returns whether any event is left.
+    /// Merges a further change of the object, and returns whether any event is left.
     fn merge(&mut self, step: Step<K>) -> bool {
         match step {
             Step::Put { new, cause, initial, .. } => {

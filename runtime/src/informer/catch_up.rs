@@ -1,4 +1,4 @@
-//! Waiting until the cache has seen a write of one's own.
+//! Waits until the cache has seen a write.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CatchUpError {
-    /// The resource version cannot be compared, so nothing tells when the cache has reached it.
+    /// The resource version cannot be ordered, so it is unknown when the cache reaches it.
     #[error("`{0}` is not a resource version that a cache can catch up to")]
     Malformed(String),
-    /// The informer does not follow the namespace of the object.
+    /// The informer does not watch the namespace of the object.
     #[error("the informer does not follow namespace `{0}`")]
     NotFollowed(String),
     /// The deadline passed.
@@ -25,18 +25,18 @@ pub enum CatchUpError {
         .reached.as_deref().unwrap_or("no version yet")
     )]
     Deadline {
-        /// What was waited for.
+        /// The awaited resource version.
         wanted: String,
-        /// How far the cache came.
+        /// The resource version of the cache.
         reached: Option<String>,
     },
     /// The informer ended.
     #[error("the informer ended before the cache reached resource version {wanted}")]
     Stopped {
-        /// What was waited for.
+        /// The awaited resource version.
         wanted: String,
     },
-    /// The cache has reached the version, but the object does not decode and keeps its last good
+    /// The cache has reached the resource version, but the object does not decode and keeps its last good
     /// state.
     #[error("the written object does not decode: {error}")]
     Invalid {
@@ -46,10 +46,10 @@ pub enum CatchUpError {
 }
 
 impl<K: CacheObject> SharedInformer<K> {
-    /// Waits until the cache has seen this state of an object, or a later one, or its deletion.
+    /// Waits until the cache has this state of an object, a later one, or has seen its deletion.
     ///
-    /// Pass what a create, an update or a patch returned, and the next read of the cache sees that
-    /// write. An informer with a selector learns of a write that does not match it only from the next
+    /// Pass the object that a create, update or patch returned; the next read of the cache then sees that
+    /// write. If the informer has a selector that the object does not match, this waits for the next
     /// change or bookmark.
     pub async fn caught_up_to(&self, written: &K, deadline: Duration) -> Result<(), CatchUpError> {
         let scopes = &self.config().scopes;
@@ -72,7 +72,7 @@ impl<K: CacheObject> SharedInformer<K> {
         }
     }
 
-    /// Waits until the cache has reached this resource version of its resource.
+    /// Waits until the cache has reached a resource version.
     pub async fn caught_up_to_version(&self, version: &str, deadline: Duration) -> Result<(), CatchUpError> {
         self.reach(&self.config().scopes, version, deadline).await
     }

@@ -1,4 +1,4 @@
-//! What a handler is called with.
+//! The events of an informer.
 
 use std::{fmt, sync::Arc};
 
@@ -6,60 +6,59 @@ use crate::object::{CacheObject, ObjectKey};
 
 /// One change of one object, as one handler sees it.
 ///
-/// For one handler and one object the events form an unbroken chain: `Added`, any number of
-/// `Updated`, `Deleted`, and so on, and the `old` of an `Updated` is the very `Arc` that this
-/// handler got last. A handler that is slower than the server gets fewer events, and never wrong
-/// ones.
+/// The events of one object form an unbroken sequence for each handler: `Added`, any number of `Updated`,
+/// `Deleted`, and so on. The `old` of an `Updated` is the same `Arc` that this handler got last. A handler
+/// that is slower than the server gets fewer events, because events of one object are merged.
 pub enum Event<K: ?Sized> {
     /// The object is new to the handler.
     Added {
         /// The object.
         object: Arc<K>,
-        /// Whether the object was there before the handler: it comes from the informer's first list, or
-        /// from the cache when the handler was added.
+        /// Whether the object existed before the handler: it is from the first list of the informer, or was
+        /// in the cache when the handler was added.
         initial: bool,
     },
-    /// The object changed, or a resync repeats it.
+    /// The object changed, or is delivered again by a resync.
     Updated {
-        /// What the handler got last.
+        /// The state that the handler got last.
         old: Arc<K>,
         /// The newest state. With [`Cause::Resync`] it is the same `Arc` as `old`.
         new: Arc<K>,
-        /// How the informer learnt of the change.
+        /// How the informer noticed the change.
         cause: Cause,
     },
     /// The object is gone.
     Deleted {
-        /// The last state that is known.
+        /// The last known state.
         last: Arc<K>,
-        /// Whether that was its final state.
+        /// Whether `last` is the final state.
         final_state: FinalState,
     },
 }
 
-/// How an informer learnt of an update.
+/// How an informer noticed an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
     /// The watch reported it.
     Watch,
-    /// It was found by comparing a new list with the cache.
+    /// A new list differs from the cache.
     Relist,
-    /// Nothing changed: the handler has a resync period.
+    /// Nothing changed; the resync period of the handler has passed.
     Resync,
 }
 
-/// What is known of a deleted object's last moment.
+/// Whether the last known state of a deleted object is its final state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FinalState {
-    /// The watch reported the deletion, with the state the object had then.
+    /// The watch reported the deletion, with the final state of the object.
     Observed,
-    /// The deletion itself was missed: the object is gone, and may have changed before it went.
+    /// The deletion was missed. The object may have changed before it was deleted.
     Unknown,
 }
 
 impl<K: ?Sized> Event<K> {
-    /// The newest state in the event: the object that was added, its new state, or the last state of a
-    /// deleted object.
+    /// Returns the newest state in the event: the added object, the new state of an updated one, or the
+    /// last state of a deleted one.
     pub fn object(&self) -> &Arc<K> {
         match self {
             Self::Added { object, .. } => object,
@@ -68,14 +67,14 @@ impl<K: ?Sized> Event<K> {
         }
     }
 
-    /// Whether this is an update that a resync made, with nothing changed.
+    /// Returns whether this is an `Updated` from a resync, without a change.
     pub fn is_resync(&self) -> bool {
         matches!(self, Self::Updated { cause: Cause::Resync, .. })
     }
 }
 
 impl<K: CacheObject> Event<K> {
-    /// The event without the type of its object.
+    /// Erases the type of the object.
     pub fn erase(self) -> Event<dyn CacheObject> {
         match self {
             Self::Added { object, initial } => Event::Added { object, initial },
@@ -86,7 +85,7 @@ impl<K: CacheObject> Event<K> {
 }
 
 impl<K: CacheObject + ?Sized> Event<K> {
-    /// The key of the object.
+    /// Returns the key of the object.
     pub fn key(&self) -> ObjectKey {
         ObjectKey::of(self.object().as_ref())
     }

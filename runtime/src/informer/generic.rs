@@ -1,4 +1,4 @@
-//! An informer whose type is not known where it is used.
+//! Informers without a static type.
 
 use std::{any::Any, fmt, sync::Arc};
 
@@ -10,37 +10,37 @@ use crate::{
     selector::Selector,
 };
 
-/// A shared informer that was found by group, version and resource rather than by its type.
+/// A shared informer without a static type, found by its group, version and resource.
 ///
-/// Its objects are [`CacheObject`]s, which have names, versions and labels;
-/// [`downcast`](Self::downcast) returns the typed informer.
+/// Its objects are [`CacheObject`]s, which have names, versions and labels. [`downcast`](Self::downcast)
+/// returns the typed informer.
 #[derive(Clone)]
 pub struct GenericInformer {
     informer: Arc<dyn AnyInformer>,
 }
 
 impl GenericInformer {
-    /// The resource that the informer follows.
+    /// Returns the resource of the informer.
     pub fn resource(&self) -> GroupVersionResource {
         self.informer.resource()
     }
 
-    /// Whether the first list is in the cache.
+    /// Returns whether the first list is in the cache.
     pub fn has_synced(&self) -> bool {
         self.informer.has_synced()
     }
 
-    /// Waits until the first list is in the cache. Returns `false` if the informer ended before.
+    /// Waits until the first list is in the cache. Returns `false` if the informer ended before that.
     pub async fn wait_for_sync(&self) -> bool {
         self.informer.sync_signal().wait().await
     }
 
-    /// The object of this key.
+    /// Returns the object with this key.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<dyn CacheObject>> {
         self.informer.get(key)
     }
 
-    /// Every object that the selector matches, in all namespaces, in no particular order.
+    /// Returns the objects of all namespaces that the selector matches, in no particular order.
     pub fn list(&self, selector: &Selector) -> Vec<Arc<dyn CacheObject>> {
         self.informer.list(selector)
     }
@@ -53,22 +53,22 @@ impl GenericInformer {
         self.informer.add_event_handler(Box::new(handler))
     }
 
-    /// The keys of every object, in no particular order.
+    /// Returns the key of every object, in no particular order.
     pub fn keys(&self) -> Vec<ObjectKey> {
         self.informer.keys()
     }
 
-    /// How many objects the cache holds.
+    /// Returns the number of objects in the cache.
     pub fn len(&self) -> usize {
         self.informer.len()
     }
 
-    /// Whether the cache holds no object.
+    /// Returns whether the cache is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The resource version that the cache has reached.
+    /// Returns the resource version of the cache.
     pub fn resource_version(&self) -> Option<String> {
         self.informer.resource_version()
     }
@@ -78,7 +78,7 @@ impl GenericInformer {
         self.informer.stop();
     }
 
-    /// The typed informer, if this is its type.
+    /// Returns the typed informer, if `K` is its type.
     pub fn downcast<K: Watched>(&self) -> Option<SharedInformer<K>> {
         self.informer.as_any().downcast_ref().cloned()
     }
@@ -95,7 +95,7 @@ impl fmt::Debug for GenericInformer {
 }
 
 impl<K: Watched> SharedInformer<K> {
-    /// This informer without its type.
+    /// Returns the informer without its static type.
     pub fn generic(&self) -> GenericInformer {
         GenericInformer { informer: Arc::new(self.clone()) }
     }
@@ -103,7 +103,7 @@ impl<K: Watched> SharedInformer<K> {
 
 type GenericHandler = Box<dyn FnMut(&Event<dyn CacheObject>) + Send>;
 
-/// What an informer of any type can do.
+/// The methods of an informer of any type.
 trait AnyInformer: Send + Sync {
     fn resource(&self) -> GroupVersionResource;
     fn has_synced(&self) -> bool;

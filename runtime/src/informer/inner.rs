@@ -179,7 +179,7 @@ impl<K: CacheObject> Inner<K> {
         if !self.begin() {
             return;
         }
-        // If the future is dropped, nobody must wait for what will not come.
+        // If the future is dropped, no caller must wait for a signal that will not come.
         let _end = EndOnDrop(self);
         let (mut batch, mut ending) = (Vec::new(), self.ending.subscribe());
         let mut catch_up = CATCH_UP;
@@ -234,7 +234,7 @@ impl<K: CacheObject> Inner<K> {
     fn work_here(&self, work: Work<K>) -> Result<Vec<Delta<K>>, String> {
         catch_unwind(AssertUnwindSafe(|| {
             let mut core = self.core.lock();
-            // Listeners that are added later are told of what is applied now as part of the cache.
+            // Listeners that are added later get these changes as part of the cache.
             let new = std::mem::take(&mut self.registry.lock().new);
             new.into_iter().for_each(|listener| core.listen(listener));
             let mut batch = Vec::new();

@@ -1,4 +1,4 @@
-//! What an informer measures.
+//! The metrics of an informer.
 
 use std::sync::Arc;
 

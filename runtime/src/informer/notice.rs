@@ -1,4 +1,4 @@
-//! What the cache tells its handlers' backlogs.
+//! Notices: the changes of the store that are added to the backlogs of handlers.
 
 use std::{
     hash::BuildHasher,
@@ -13,10 +13,10 @@ use crate::{
     store::namespace_of,
 };
 
-/// One step of one object in the store. Each backlog makes of it what its handler has still to hear.
+/// One change of one object in the store. Each backlog merges it into the events of its handler.
 pub(crate) struct Notice<K> {
-    /// Of the object's key. It is computed once, where the object has just been looked at: to read a
-    /// name from an object that has left the processor's cache costs more than all the rest.
+    /// The hash of the key of the object. It is computed once, right after the object was read: reading the
+    /// name of an object that is no longer in the processor's cache costs more than the rest.
     pub(super) hash: u64,
     pub(super) step: Step<K>,
 }
@@ -27,7 +27,7 @@ impl<K: CacheObject> Notice<K> {
     }
 }
 
-/// The hash of an object's key, the same wherever it is computed.
+/// The hash of the key of an object, the same in every backlog.
 pub(super) fn key_hash<K: CacheObject>(object: &K) -> u64 {
     static HASHER: LazyLock<DefaultHashBuilder> = LazyLock::new(DefaultHashBuilder::default);
     HASHER.hash_one((namespace_of(object), object.name()))
@@ -35,32 +35,32 @@ pub(super) fn key_hash<K: CacheObject>(object: &K) -> u64 {
 
 /// What happened to the object.
 pub(crate) enum Step<K> {
-    /// The object came, or changed.
+    /// The object was added or changed.
     Put {
-        /// What the store held before.
+        /// The previous state in the store.
         old: Option<Arc<K>>,
-        /// What it holds now.
+        /// The new state in the store.
         new: Arc<K>,
-        /// How it was learnt of.
+        /// How the informer noticed the change.
         cause: Cause,
-        /// Whether it comes from the first list, or from a replay of the store.
+        /// Whether it belongs to the first list or to a replay of the store.
         initial: bool,
     },
     /// The object is gone.
     Gone {
-        /// What the store held before.
+        /// The previous state in the store.
         old: Arc<K>,
-        /// The last state that is known.
+        /// The last known state.
         last: Arc<K>,
-        /// Whether that was its final state.
+        /// Whether `last` is the final state.
         final_state: FinalState,
     },
-    /// The object is as it was, and is to be told of again.
+    /// The object has not changed, and is delivered again.
     Resync(Arc<K>),
 }
 
 impl<K> Step<K> {
-    /// The object, in one of its states.
+    /// One of the states of the object.
     pub(super) fn object(&self) -> &K {
         match self {
             Self::Put { new, .. } => new,
@@ -70,7 +70,7 @@ impl<K> Step<K> {
     }
 }
 
-// A derived impl would ask for `K: Clone`.
+// A derived impl would require `K: Clone`.
 impl<K> Clone for Notice<K> {
     fn clone(&self) -> Self {
         Self { hash: self.hash, step: self.step.clone() }

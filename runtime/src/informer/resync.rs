@@ -1,9 +1,8 @@
-//! When handlers are called with every object again.
+//! The resync schedule of a handler.
 
 use tokio::time::{Duration, Instant};
 
-/// The shortest resync period. A resync costs one event per object, and is meant for handlers that
-/// missed something.
+/// The shortest resync period. A resync costs one event per object.
 pub const SHORTEST_RESYNC: Duration = Duration::from_secs(1);
 
 /// A resync period that is shorter than [`SHORTEST_RESYNC`] and not zero.

@@ -1,4 +1,4 @@
-//! A signal that is given once, or can no longer be given.
+//! A one-time signal that something is synced, or will never be.
 
 use tokio::sync::watch;
 
@@ -11,11 +11,11 @@ enum Signal {
     Ended,
 }
 
-/// Gives the signal.
+/// The sending side of the signal.
 #[derive(Debug)]
 pub(crate) struct SyncSender(watch::Sender<Signal>);
 
-/// Waits for the signal.
+/// The receiving side of the signal.
 #[derive(Clone, Debug)]
 pub(crate) struct SyncReceiver(watch::Receiver<Signal>);
 
@@ -28,7 +28,7 @@ impl SyncSender {
         self.turn(Signal::Synced);
     }
 
-    /// Says that the signal will not be given, unless it was.
+    /// Ends the signal, unless it was sent before.
     pub(crate) fn ended(&self) {
         self.turn(Signal::Ended);
     }
@@ -57,7 +57,7 @@ impl SyncReceiver {
         *self.0.borrow() == Signal::Synced
     }
 
-    /// Waits for the signal; `false` when it will not be given.
+    /// Waits for the signal. Returns `false` if it will never be sent.
     pub(crate) async fn wait(mut self) -> bool {
         self.0
             .wait_for(|signal| *signal != Signal::Waiting)

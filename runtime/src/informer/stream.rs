@@ -1,4 +1,4 @@
-//! An informer's events as a stream.
+//! The events of an informer as a stream.
 
 use std::{
     fmt,
@@ -14,9 +14,9 @@ use crate::{object::CacheObject, store::Store};
 
 /// The events of an informer as a stream, for async code.
 ///
-/// It begins with the objects that are there, and ends when the informer does. Like a handler it has a
-/// backlog of at most two events per key, which coalesces while the stream is not polled. Dropping the
-/// stream removes it from the informer.
+/// It begins with the objects in the cache, as `Added { initial: true }`, and ends with the informer. Like
+/// a handler it has a backlog of at most two events per key, in which events are merged while the stream
+/// is not polled. Dropping the stream removes it from the informer.
 pub struct EventStream<K: CacheObject> {
     subscriber: Arc<Subscriber<K>>,
     /// Keeps the informer running.
@@ -28,12 +28,12 @@ impl<K: CacheObject> EventStream<K> {
         Self { subscriber, _store: store }
     }
 
-    /// How many objects wait.
+    /// Returns the number of objects in the backlog.
     pub fn backlog(&self) -> usize {
         self.subscriber.waiting()
     }
 
-    /// Whether every initial object was taken from the stream and the next event was asked for.
+    /// Returns whether every initial event was taken from the stream and the stream was polled again.
     pub fn has_synced(&self) -> bool {
         self.subscriber.synced().is_synced()
     }

@@ -1,4 +1,4 @@
-//! One listener of an informer: its backlog, its synced signal and its end.
+//! The listeners of an informer: handlers and streams, each with a backlog.
 
 use std::{
     sync::Arc,
@@ -17,35 +17,35 @@ use super::{
 };
 use crate::{object::CacheObject, store::State};
 
-/// One listener of an informer. The informer adds to its backlog, and one task or stream takes events.
+/// One listener of an informer. The informer adds to its backlog, and a handler or a stream takes events.
 pub(crate) struct Subscriber<K> {
     inner: Mutex<Inner<K>>,
-    /// Wakes the task or stream that takes events.
+    /// Wakes the handler or stream that takes events.
     waker: AtomicWaker,
     synced: SyncSender,
 }
 
 struct Inner<K> {
     backlog: Backlog<K>,
-    /// The sum of the backlogs of all listeners, once somebody measures it.
+    /// The sum of the backlogs of all listeners.
     gauge: Option<Gauge>,
-    /// How much of it is this one's.
+    /// How much of it this listener has added.
     measured: usize,
-    /// Whether every initial event is in the backlog, or was.
+    /// Whether all initial events were added to the backlog.
     is_complete: bool,
-    /// Whether an initial event was taken and is still being handled.
+    /// Whether an initial event is being handled.
     handles_initial: bool,
     phase: Phase,
 }
 
-/// Whether the listener still gets events.
+/// The state of a listener.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// More can come.
+    /// Events are added and delivered.
     Open,
-    /// Nothing more comes; what waits is still delivered.
+    /// No more events are added. The backlog is still delivered.
     Finishing,
-    /// Nothing more is delivered.
+    /// No more events are delivered.
     Closed,
 }
 
@@ -76,7 +76,7 @@ impl<K: CacheObject> Subscriber<K> {
         })
     }
 
-    /// Adds every object of the cache to the backlog, as initial ones. Returns `false` if the listener
+    /// Adds an initial event for every object of the cache to the backlog. Returns `false` if the listener
     /// is closed.
     pub(crate) fn replay(&self, state: &State<K>, is_complete: bool) -> bool {
         let objects = state.iter().map(|object| {
@@ -86,8 +86,8 @@ impl<K: CacheObject> Subscriber<K> {
         self.push(objects, is_complete)
     }
 
-    /// Adds steps of the cache to the backlog. Returns `false` if the listener is closed. With
-    /// `is_complete` every initial object has been added by now.
+    /// Adds changes of the cache to the backlog. Returns `false` if the listener is closed.
+    /// `is_complete` says that all initial events have been added.
     pub(crate) fn push(&self, notices: impl IntoIterator<Item = Notice<K>>, is_complete: bool) -> bool {
         let mut inner = self.inner.lock();
         if inner.phase == Phase::Closed {
@@ -113,7 +113,7 @@ impl<K: CacheObject> Subscriber<K> {
         inner.measure();
     }
 
-    /// Takes the next event, or waits for it; `None` when there will be none.
+    /// Takes the next event, or waits for it. Returns `None` when there will be no more.
     pub(crate) fn poll_next(&self, context: &mut Context<'_>) -> Poll<Option<Event<K>>> {
         self.waker.register(context.waker());
         let mut inner = self.inner.lock();
@@ -127,7 +127,7 @@ impl<K: CacheObject> Subscriber<K> {
         }
     }
 
-    /// Takes the next event if one waits.
+    /// Takes the next event if there is one.
     pub(crate) fn try_next(&self) -> Option<Event<K>> {
         self.take(&mut self.inner.lock())
     }
@@ -142,7 +142,7 @@ impl<K: CacheObject> Subscriber<K> {
         Some(event)
     }
 
-    /// Notes that the event taken last has been handled.
+    /// Records that the last taken event was handled.
     pub(crate) fn handled(&self) {
         let mut inner = self.inner.lock();
         if inner.handles_initial {
@@ -157,12 +157,12 @@ impl<K: CacheObject> Subscriber<K> {
         }
     }
 
-    /// How many keys wait.
+    /// The number of keys in the backlog.
     pub(crate) fn waiting(&self) -> usize {
         self.inner.lock().backlog.len()
     }
 
-    /// Lets what waits be delivered, and then ends.
+    /// Ends the listener after the backlog is delivered.
     pub(crate) fn finish(&self) {
         let mut inner = self.inner.lock();
         if inner.phase == Phase::Open {
@@ -172,7 +172,7 @@ impl<K: CacheObject> Subscriber<K> {
         self.waker.wake();
     }
 
-    /// Ends at once: what waits is dropped.
+    /// Ends the listener at once and drops its backlog.
     pub(crate) fn close(&self) {
         let mut inner = self.inner.lock();
         inner.phase = Phase::Closed;

@@ -1,4 +1,4 @@
-//! A recorder that tests can read at any time.
+//! A metrics recorder for tests.
 
 use std::{
     collections::BTreeMap,
@@ -36,12 +36,12 @@ impl TestRecorder {
         metrics::with_local_recorder(self, build)
     }
 
-    /// The value of a counter, 0 if nobody registered it.
+    /// The value of a counter, or 0 if it was not registered.
     pub fn counter(&self, name: &str) -> u64 {
         self.counters.lock().get(name).map_or(0, |value| value.load(SeqCst))
     }
 
-    /// The value of a gauge, not a number if nobody registered it.
+    /// The value of a gauge, or NaN if it was not registered.
     pub fn gauge(&self, name: &str) -> f64 {
         self.gauges.lock().get(name).map_or(f64::NAN, |value| f64::from_bits(value.load(SeqCst)))
     }

@@ -18,7 +18,7 @@
 //!   in words, and can be seen in [`Reflector::state`].
 //! - **An object that does not decode** is reported as such and costs nothing but itself: one that is
 //!   nested too deeply, one without a name, one whose type or transform panics included.
-//! - **Decoding holds nobody up.** Lists and busy watches are decoded on blocking threads, a few
+//! - **Decoding does not block async threads.** Lists and busy watches are decoded on blocking threads, a few
 //!   batches at a time, while the connection is read on; if no such thread is free, they are decoded
 //!   in place in slices.
 //! - **Back-pressure.** While the sink does not take a batch, only these few batches are read ahead.

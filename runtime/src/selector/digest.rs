@@ -1,4 +1,4 @@
-//! What a selector can be told of an object's labels without a look at the object.
+//! Digests of labels, which rule out most objects without reading them.
 
 use std::{hash::BuildHasher, sync::LazyLock};
 
@@ -6,22 +6,21 @@ use hashbrown::DefaultHashBuilder;
 
 use super::{Condition, Selector};
 
-/// An object's labels in eight bytes: which it has cannot be read from them, but nearly always which
-/// it has not.
+/// A Bloom filter of an object's labels in eight bytes.
 ///
-/// Each label sets two of the bits, by its key and value. The store keeps the digest beside the object,
-/// and a selector with `key=value` or `key in (…)` looks only at objects that have those bits: of
-/// objects with three labels each, at one in a hundred that it does not match.
+/// Each label sets two bits, by its key and value. The store keeps the digest beside the object, and a
+/// selector with `key=value` or `key in (…)` reads only the objects whose digest has the bits of such a
+/// label. Of objects with three labels each, about one in a hundred is read without being a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LabelDigest(u64);
 
 static HASHER: LazyLock<DefaultHashBuilder> = LazyLock::new(DefaultHashBuilder::default);
 
 impl LabelDigest {
-    /// For an object whose labels are not known: every selector looks at it.
+    /// The digest of an object whose labels are not known. Every selector reads such an object.
     pub const UNKNOWN: Self = Self(u64::MAX);
 
-    /// The digest of these labels.
+    /// Computes the digest of labels. Their order does not matter.
     ///
     /// ```
     /// # use genclient_runtime::selector::LabelDigest;
@@ -40,9 +39,9 @@ impl LabelDigest {
     }
 }
 
-/// The part of a selector that digests can answer.
+/// The requirements of a selector that a digest can rule out.
 pub(crate) struct Sieve {
-    /// Of each of these, an object must have at least one.
+    /// An object must have at least one label of each group.
     wanted: Vec<Vec<LabelDigest>>,
 }
 
@@ -60,7 +59,7 @@ impl Sieve {
         Self { wanted: wanted.collect() }
     }
 
-    /// Whether the selector may match an object of this digest.
+    /// Returns whether the selector may match an object with this digest.
     pub(crate) fn passes(&self, digest: LabelDigest) -> bool {
         self.wanted.iter().all(|any| any.iter().any(|wanted| digest.contains(*wanted)))
     }
@@ -80,7 +79,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_a_selector_matches_passes_its_sieve(
+        fn a_digest_never_rules_out_a_match(
             labels in prop::collection::btree_map("[ab]", "[xyz]", 0..3),
             text in "([ab]=[xyz]|[ab]==[xyz]|[ab]!=[xyz]|[ab] in \\([xyz],[xyz]\\)|!?[ab])(,[ab]=[xyz])?",
         ) {
@@ -92,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn most_others_do_not() {
+    fn most_objects_that_a_selector_does_not_match_are_ruled_out() {
         let digests: Vec<_> = (0..2_000)
             .map(|number| {
                 let (app, team) = (format!("a{}", number % 1000), format!("t{}", number % 20));
@@ -100,7 +99,7 @@ mod tests {
             })
             .collect();
         // Hashes are seeded at random, and a value can share its bits with a label that all objects have.
-        // So one value says little, and a hundred of them say enough.
+        // One value proves little, a hundred of them are enough.
         let selective = (0..100).filter(|number| {
             let sieve = Sieve::new(&Selector::parse(&format!("app=a{number}")).unwrap());
             let passed = digests.iter().filter(|digest| sieve.passes(**digest)).count();

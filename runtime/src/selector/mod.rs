@@ -1,8 +1,8 @@
 //! Label selectors, with the API server's exact grammar and meaning.
 //!
-//! A text that the API server accepts parses here, and means the same; one that it refuses is
-//! refused, with the place in the text. Requirements are sorted by key, as the server does, so that
-//! two spellings of one selector print alike.
+//! A selector parses exactly if the API server accepts it, and has the same meaning. A parse error
+//! names the position in the text. Requirements are sorted by key, as on the server, so two selectors
+//! that differ in the order of their keys are equal and print the same.
 
 mod digest;
 mod parse;
@@ -19,10 +19,10 @@ pub(crate) use validate::is_dns_label;
 
 use crate::object::CacheObject;
 
-/// Which objects are wanted, by their labels.
+/// Selects objects by their labels.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Selector {
-    /// Sorted by key. `None` matches nothing at all.
+    /// Sorted by key. `None` matches no object.
     requirements: Option<Vec<Requirement>>,
 }
 
@@ -33,7 +33,7 @@ struct Requirement {
     condition: Condition,
 }
 
-/// What must hold of a label.
+/// What a requirement demands of a label.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Condition {
     /// `key`
@@ -42,67 +42,67 @@ enum Condition {
     DoesNotExist,
     /// `key=value`
     Equals(String),
-    /// `key==value`, which means the same and prints as it was written.
+    /// `key==value`, which means the same as `key=value` and prints as it was written.
     DoubleEquals(String),
-    /// `key!=value`: also where there is no such label.
+    /// `key!=value`; also matches an object without the label.
     NotEquals(String),
     /// `key in (…)`
     In(BTreeSet<String>),
-    /// `key notin (…)`: also where there is no such label.
+    /// `key notin (…)`; also matches an object without the label.
     NotIn(BTreeSet<String>),
-    /// `key>number`: the label must be there and be a whole number.
+    /// `key>number`; the label must exist and be an integer.
     GreaterThan(Bound),
-    /// `key<number`: the label must be there and be a whole number.
+    /// `key<number`; the label must exist and be an integer.
     LessThan(Bound),
 }
 
-/// A number that a label is compared with, and how it was written.
+/// A number that a label is compared with, and its original text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Bound {
     number: i64,
     text: String,
 }
 
-/// Why a typed `LabelSelector` is no selector.
+/// Why a typed `LabelSelector` is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LabelSelectorError {
-    /// The key is no label key.
+    /// The key is not a valid label key.
     #[error("`{key}` is not a label key: {reason}")]
     Key {
-        /// The key as given.
+        /// The invalid key.
         key: String,
         /// What is wrong with it.
         reason: String,
     },
-    /// The value is no label value.
+    /// The value is not a valid label value.
     #[error("`{value}` is not a value for label `{key}`: {reason}")]
     Value {
-        /// The key it was given for.
+        /// The key of the requirement.
         key: String,
-        /// The value as given.
+        /// The invalid value.
         value: String,
         /// What is wrong with it.
         reason: String,
     },
-    /// There is no such operator.
+    /// The operator does not exist.
     #[error("`{operator}` is not an operator: it must be In, NotIn, Exists or DoesNotExist")]
     Operator {
-        /// The operator as given.
+        /// The unknown operator.
         operator: String,
     },
-    /// The operator needs values and has none.
+    /// The operator needs values, but there are none.
     #[error("operator {operator} of `{key}` needs at least one value")]
     NoValues {
-        /// The key it was given for.
+        /// The key of the requirement.
         key: String,
         /// The operator.
         operator: String,
     },
-    /// The operator takes no values and has some.
+    /// The operator takes no values, but there are some.
     #[error("operator {operator} of `{key}` takes no values")]
     Values {
-        /// The key it was given for.
+        /// The key of the requirement.
         key: String,
         /// The operator.
         operator: String,
@@ -110,32 +110,32 @@ pub enum LabelSelectorError {
 }
 
 impl Selector {
-    /// Matches every object.
+    /// Returns a selector that matches every object.
     pub const fn everything() -> Self {
         Self { requirements: Some(Vec::new()) }
     }
 
-    /// Matches no object.
+    /// Returns a selector that matches no object.
     pub const fn nothing() -> Self {
         Self { requirements: None }
     }
 
-    /// Reads a selector such as `app=web,tier in (front, back),!canary`. An empty text matches every object.
+    /// Parses a selector such as `app=web,tier in (front, back),!canary`. An empty text matches every object.
     pub fn parse(text: &str) -> Result<Self, ParseSelectorError> {
         parse::requirements(text).map(Self::from_requirements)
     }
 
-    /// Whether every object matches, because there is no requirement.
+    /// Returns whether the selector has no requirement and so matches every object.
     pub fn is_everything(&self) -> bool {
         self.requirements.as_ref().is_some_and(Vec::is_empty)
     }
 
-    /// Whether the object's labels meet every requirement.
+    /// Returns whether the labels of the object meet every requirement.
     pub fn matches(&self, object: &impl CacheObject) -> bool {
         self.matches_labels(|key| object.label(key))
     }
 
-    /// Whether labels, given as a look-up, meet every requirement.
+    /// Returns whether the labels that `label` looks up meet every requirement.
     pub fn matches_labels<'l>(&self, label: impl Fn(&str) -> Option<&'l str>) -> bool {
         self.requirements.as_ref().is_some_and(|requirements| {
             requirements.iter().all(|requirement| requirement.condition.holds(label(&requirement.key)))
@@ -242,8 +242,8 @@ fn checked_value(key: &str, value: &str) -> Result<String, LabelSelectorError> {
     }
 }
 
-/// The canonical form: parsing it gives the same selector. What matches nothing has no form and
-/// prints as an empty text.
+/// Writes the canonical form, which parses into the same selector. A selector that matches nothing has
+/// no text form and writes nothing.
 impl fmt::Display for Selector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, requirement) in self.requirements.iter().flatten().enumerate() {

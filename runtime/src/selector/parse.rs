@@ -1,4 +1,4 @@
-//! Reads the text form of a selector.
+//! The parser of selectors.
 //!
 //! ```text
 //! selector    = [ requirement { "," requirement } ]
@@ -6,14 +6,14 @@
 //!             | key [ ( "=" | "==" | "!=" | "<" | ">" ) [ value ] | ( "in" | "notin" ) values ]
 //! values      = "(" [ value ] { "," [ value ] } ")"
 //! ```
-//! There is no quoting. `in` and `notin` are operators after a key only, and names elsewhere. A
-//! value that is left out is the empty value. Blanks separate and mean nothing else.
+//! There is no quoting. `in` and `notin` are operators only after a key, and plain words elsewhere. An
+//! omitted value is the empty value. Whitespace only separates words.
 
 use std::collections::BTreeSet;
 
 use super::{Bound, Condition, Requirement, validate};
 
-/// Why a text is no selector, and where.
+/// Why a text is not a selector, and where it is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid selector `{text}` at byte {position}: {message}")]
 pub struct ParseSelectorError {
@@ -23,18 +23,18 @@ pub struct ParseSelectorError {
 }
 
 impl ParseSelectorError {
-    /// Where in the text the fault is, in bytes from its beginning.
+    /// The byte offset of the error in the text.
     pub fn position(&self) -> usize {
         self.position
     }
 
-    /// What is wrong there.
+    /// What is wrong at that position.
     pub fn message(&self) -> &str {
         &self.message
     }
 }
 
-/// A piece of the text.
+/// A token of the text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Token<'t> {
     Word(&'t str),
@@ -42,18 +42,18 @@ enum Token<'t> {
     End,
 }
 
-/// The symbols of the grammar; where one begins another, the longer comes first.
+/// The symbols of the grammar. A symbol comes before its own prefixes.
 const SYMBOLS: [&str; 9] = ["==", "!=", "=", "!", "(", ")", ",", ">", "<"];
 
 struct Parser<'t> {
     text: &'t str,
-    /// Where the next token begins, blanks left out.
+    /// The byte offset of the next token.
     position: usize,
 }
 
 type Result<T> = std::result::Result<T, ParseSelectorError>;
 
-/// The requirements of a selector, in the order of the text.
+/// Parses the requirements of a selector, in the order of the text.
 pub(super) fn requirements(text: &str) -> Result<Vec<Requirement>> {
     let mut parser = Parser { text, position: 0 };
     let mut requirements = Vec::new();
@@ -72,7 +72,7 @@ pub(super) fn requirements(text: &str) -> Result<Vec<Requirement>> {
 }
 
 impl<'t> Parser<'t> {
-    /// The next token and where it begins, left in place.
+    /// Returns the next token and its position without consuming it.
     fn peek(&mut self) -> (Token<'t>, usize) {
         let rest = &self.text[self.position..];
         let rest = rest.trim_start_matches([' ', '\t', '\r', '\n']);
@@ -89,7 +89,7 @@ impl<'t> Parser<'t> {
         (token, self.position)
     }
 
-    /// The next token and where it begins, taken.
+    /// Consumes the next token and returns it with its position.
     fn next(&mut self) -> (Token<'t>, usize) {
         let (token, at) = self.peek();
         self.position += match token {
@@ -135,7 +135,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The value after `=` and its kin; where the requirement ends at once it is the empty one.
+    /// Parses the value after an operator. If the requirement ends there, it is the empty value.
     fn value(&mut self) -> Result<String> {
         match self.peek() {
             (Token::End | Token::Symbol(","), _) => Ok(String::new()),
@@ -178,9 +178,9 @@ impl<'t> Parser<'t> {
                         (other, at) => return Err(self.unexpected(other, at, "`,` or `)`")),
                     }
                 }
-                // Commas at the beginning, at the end and side by side stand for the empty value.
-                // The server takes two that follow each other as one step, and then wants more
-                // than the closing parenthesis: `(a,)` and `(a,,,)` are good, `(a,,)` is not.
+                // A leading, trailing or repeated comma stands for the empty value.
+                // The server consumes two adjacent commas as one step and then requires more
+                // than the closing parenthesis: it accepts `(a,)` and `(a,,,)`, but not `(a,,)`.
                 Token::Symbol(",") => {
                     if values.is_empty() {
                         values.insert(String::new());

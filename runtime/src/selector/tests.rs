@@ -12,7 +12,7 @@ fn matches(selector: &str, labels: &[(&str, &str)]) -> bool {
 }
 
 #[test]
-fn texts_that_the_server_accepts_parse_and_print_in_its_canonical_form() {
+fn a_selector_that_the_server_accepts_parses_and_prints_in_canonical_form() {
     for (text, canonical) in [
         ("", ""),
         ("  \t\r\n", ""),
@@ -62,7 +62,7 @@ fn texts_that_the_server_accepts_parse_and_print_in_its_canonical_form() {
 }
 
 #[test]
-fn texts_that_the_server_refuses_are_refused_with_the_place() {
+fn a_selector_that_the_server_refuses_is_refused_with_the_position() {
     let long = "x".repeat(64);
     let long_prefix = format!("{}/x", "a.".repeat(127) + "a");
     for (text, position) in [
@@ -125,6 +125,13 @@ fn texts_that_the_server_refuses_are_refused_with_the_place() {
 }
 
 #[test]
+fn selectors_that_differ_in_the_order_of_their_keys_are_equal() {
+    let selectors = ["a=1,b in (x,y),!c", "!c,b in (y,x),a=1"].map(|text| Selector::parse(text).unwrap());
+    assert_eq!(selectors[0], selectors[1]);
+    assert_eq!(selectors[0].to_string(), selectors[1].to_string());
+}
+
+#[test]
 fn labels_at_the_limit_of_their_length_are_accepted() {
     let text = "x".repeat(63);
     Selector::parse(&format!("{text}={text}")).expect("63 characters");
@@ -134,7 +141,7 @@ fn labels_at_the_limit_of_their_length_are_accepted() {
 }
 
 #[test]
-fn requirements_mean_what_they_mean_to_the_server() {
+fn a_selector_has_the_same_meaning_as_on_the_server() {
     let labels: &[_] = &[("x", "a"), ("n", "10"), ("empty", "")];
     for (selector, expected) in [
         ("", true),

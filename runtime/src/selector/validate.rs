@@ -1,9 +1,9 @@
-//! What the API server accepts as a label key, a label value and a namespace.
+//! The API server's rules for label keys, label values and namespaces.
 
 const LABEL_LENGTH: usize = 63;
 const SUBDOMAIN_LENGTH: usize = 253;
 
-/// A label key: `name`, or `prefix/name` with a DNS subdomain before the slash.
+/// Checks a label key: `name`, or `prefix/name` with a DNS subdomain as its prefix.
 pub(super) fn label_key(key: &str) -> Result<(), String> {
     let name = match key.split('/').collect::<Vec<_>>()[..] {
         [name] => name,
@@ -21,8 +21,8 @@ pub(super) fn label_key(key: &str) -> Result<(), String> {
     label_text(name, "the name")
 }
 
-/// A label value: empty, or up to 63 letters, digits, `-`, `_` and `.` that begin and end with a
-/// letter or digit.
+/// Checks a label value: empty, or up to 63 letters, digits, `-`, `_` and `.` that begin and end with
+/// a letter or digit.
 pub(super) fn label_value(value: &str) -> Result<(), String> {
     if value.is_empty() { Ok(()) } else { label_text(value, "it") }
 }
@@ -45,8 +45,8 @@ fn label_text(text: &str, what: &str) -> Result<(), String> {
     }
 }
 
-/// Lower-case letters, digits and `-`, beginning and ending with a letter or digit: what a
-/// namespace must be, and each part of a DNS subdomain.
+/// Whether the text consists of lower-case letters, digits and `-`, and begins and ends with a letter
+/// or digit, as a namespace and each part of a DNS subdomain must.
 fn is_dns_text(text: &str) -> bool {
     let bytes = text.as_bytes();
     let alphanumeric = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
@@ -55,12 +55,13 @@ fn is_dns_text(text: &str) -> bool {
         && bytes.iter().all(|byte| alphanumeric(byte) || *byte == b'-')
 }
 
-/// A DNS label: what a namespace must be.
+/// Whether the text is a DNS label, as a namespace must be.
 pub(crate) fn is_dns_label(text: &str) -> bool {
     text.len() <= LABEL_LENGTH && is_dns_text(text)
 }
 
-/// DNS labels joined by dots. As for the API server, only the whole has a limit of length.
+/// Whether the text consists of DNS labels joined by dots. As on the API server, only the length of
+/// the whole is limited.
 fn is_dns_subdomain(text: &str) -> bool {
     text.len() <= SUBDOMAIN_LENGTH && text.split('.').all(is_dns_text)
 }

@@ -1,12 +1,11 @@
-//! Named indexes, typed in their value.
+//! Named indexes with typed values.
 //!
-//! * An index function may give any number of values for an object; the object is found under each.
-//! * The function, and the `Hash` of its values, are called before anything is changed. If one panics,
-//!   the object is stored all the same, is found under no value of that index, and the panic is
-//!   counted.
-//! * The function must be pure: it is called again when the object changes or leaves. An impure one
-//!   finds the wrong objects, and never makes a reader panic.
-//! * A value that no object has any more leaves nothing behind.
+//! - An index function returns any number of values for an object, and the object is found under each.
+//! - The index function and the `Hash` of its values are called before anything is changed. If one
+//!   panics, the object is stored, is found under no value of that index, and the panic is counted.
+//! - The index function must be pure: it is called again when the object changes or is removed. With an
+//!   impure one a lookup can return wrong objects, but never panics.
+//! - A value that no object has any more is removed from the index.
 
 use std::{
     any::Any,
@@ -23,14 +22,14 @@ use hashbrown::{DefaultHashBuilder, HashTable, hash_table::Entry};
 use super::{Snapshot, Store, slots::Slots};
 use crate::object::{CacheObject, ObjectKey};
 
-/// Why an index could not be added, or was not found.
+/// Why an index could not be added or found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexError {
-    /// Another index has the name.
+    /// Another index has this name.
     #[error("there is an index `{0}` already")]
     NameTaken(String),
-    /// No index has the name.
+    /// No index has this name.
     #[error("there is no index `{0}`")]
     Unknown(String),
     /// The index has values of another type.
@@ -38,28 +37,28 @@ pub enum IndexError {
     OtherType {
         /// The name of the index.
         name: String,
-        /// The type that was asked for.
+        /// The requested type.
         wanted: &'static str,
     },
-    /// The index function panicked for an object that the cache holds; the index was not added.
+    /// The index function panicked on an object in the cache. The index was not added.
     #[error("the function of index `{name}` panicked on `{key}`: {message}")]
     Panicked {
         /// The name of the index.
         name: String,
         /// The object on which it panicked.
         key: ObjectKey,
-        /// What the panic said.
+        /// The message of the panic.
         message: String,
     },
 }
 
-/// An index over the objects of an informer: finds them by a value computed from each.
+/// An index over the objects of an informer, which finds them by values computed from each object.
 ///
-/// It is a cheap handle; answers come from the newest published generation.
+/// Cheap to clone. Lookups use the newest published generation.
 pub struct Index<K, V> {
     store: Store<K>,
     name: Arc<str>,
-    /// Which of the store's indexes it is.
+    /// The position of the index in the store.
     number: usize,
     values: PhantomData<fn() -> V>,
 }
@@ -81,12 +80,12 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> Index<K, V> {
         Self { store, name, number, values: PhantomData }
     }
 
-    /// The name under which the index was added.
+    /// Returns the name of the index.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The objects that have this value, in no particular order.
+    /// Returns the objects with this value, in no particular order.
     pub fn get<Q>(&self, value: &Q) -> Vec<Arc<K>>
     where
         V: Borrow<Q>,
@@ -95,8 +94,9 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> Index<K, V> {
         self.store.read(|state| state.postings::<V, Q>(self.number, value))
     }
 
-    /// The objects that have this value in one snapshot of the store: none if the snapshot is older
-    /// than the index, or of another store.
+    /// Returns the objects with this value in a snapshot of the store.
+    ///
+    /// There are none if the snapshot is older than the index, or belongs to another store.
     pub fn get_in<Q>(&self, snapshot: &Snapshot<K>, value: &Q) -> Vec<Arc<K>>
     where
         V: Borrow<Q>,
@@ -111,7 +111,7 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> Index<K, V> {
         }
     }
 
-    /// Every value that at least one object has, in no particular order.
+    /// Returns every value that at least one object has, in no particular order.
     pub fn values(&self) -> Vec<V> {
         self.store.read(|state| {
             state
@@ -124,38 +124,39 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> Index<K, V> {
     }
 }
 
-/// What one change means to the indexes, by their number, computed before anything is changed. Most
-/// changes mean nothing to any index.
+/// The effect of one change on the indexes, by their number, computed before anything is changed. Most
+/// changes affect no index.
 pub(crate) type Prepared = Vec<(usize, Moves)>;
 
-/// What one change means to one index.
+/// The effect of one change on one index.
 pub(crate) struct Moves(Box<dyn Any + Send + Sync>);
 
 /// The message of a panic in an index function.
 pub(crate) type IndexPanic = String;
 
-/// An index of any value type, as the state holds it.
+/// An index with values of any type.
 pub(crate) trait IndexTable<K>: Send + Sync {
     /// The name of the index.
     fn name(&self) -> &Arc<str>;
 
-    /// Computes what a change means to the index. A panic of the user's code is caught and returned.
+    /// Computes the effect of a change on the index. A panic of the index function is caught and returned.
     fn prepare(&self, old: Option<&K>, new: Option<&K>) -> (Option<Moves>, Option<IndexPanic>);
 
-    /// Makes a change of the object in this slot that this index prepared, in any generation.
+    /// Applies a prepared change of the object in this slot. It may have been prepared by the same index
+    /// of another generation.
     fn apply(&mut self, moves: &Moves, slot: u32);
 
-    /// Follows objects that were moved to other slots.
+    /// Replaces the numbers of objects that were moved to other slots.
     fn renumber(&mut self, new_slot: &dyn Fn(u32) -> u32);
 
-    /// A copy for the other generation.
+    /// Copies the index for another generation.
     fn duplicate(&self) -> Box<dyn IndexTable<K>>;
 
-    /// The index as its own type.
+    /// The index as `Any`, for downcasts.
     fn as_any(&self) -> &dyn Any;
 }
 
-/// The index as the type it was added with.
+/// Downcasts an index to its type.
 pub(crate) fn typed<K: 'static, V: 'static>(index: &dyn IndexTable<K>) -> Option<&TypedIndex<K, V>> {
     index.as_any().downcast_ref()
 }
@@ -173,7 +174,7 @@ pub(crate) struct TypedIndex<K, V> {
 /// The objects under one value.
 #[derive(Clone)]
 struct Bucket<V> {
-    /// Of the value, so that a growing table need not compute it again.
+    /// The hash of the value, kept so that a growing table need not compute it again.
     hash: u64,
     value: V,
     slots: Slots,
@@ -182,7 +183,7 @@ struct Bucket<V> {
 /// A value with its hash.
 type Hashed<V> = (u64, V);
 
-/// The values of an object before and after a change. `old` is `None` if they cannot be computed.
+/// The values of an object before and after a change. `old` is `None` if it cannot be computed.
 struct Values<V> {
     old: Option<Vec<Hashed<V>>>,
     new: Vec<Hashed<V>>,
@@ -203,7 +204,7 @@ where
 }
 
 impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> TypedIndex<K, V> {
-    /// An index without objects.
+    /// Creates an empty index.
     pub(crate) fn new(name: Arc<str>, values_of: ValuesOf<K, V>) -> Self {
         Self { name, values_of, hasher: DefaultHashBuilder::default(), buckets: HashTable::new() }
     }
@@ -219,7 +220,7 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> TypedIndex<K,
         bucket.map(|bucket| &bucket.slots)
     }
 
-    /// Hashes values before anything is changed: the user's `Hash` may panic.
+    /// Hashes values before anything is changed, because the user's `Hash` may panic.
     fn hashed(&self, values: Vec<V>) -> Result<Vec<Hashed<V>>, IndexPanic> {
         caught(|| values.into_iter().map(|value| (self.hasher.hash_one(&value), value)).collect())
     }
@@ -247,13 +248,13 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> TypedIndex<K,
         }
     }
 
-    /// Takes an object out of every value, if its values can no longer be computed.
+    /// Removes an object from every value, for an object whose values can no longer be computed.
     fn purge(&mut self, slot: u32) {
         self.buckets.retain(|bucket| !bucket.slots.remove(slot));
     }
 }
 
-/// Calls the user's code; a panic is returned as its message.
+/// Calls the user's code. A panic is caught and returned as its message.
 fn caught<T>(call: impl FnOnce() -> T) -> Result<T, IndexPanic> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|panic| crate::panics::message(&*panic))
 }

@@ -1,13 +1,13 @@
 //! The indexed store: the cache, for any number of readers and one writer.
 //!
-//! * Readers take no lock and never wait: every answer is computed from one published generation,
-//!   which does not change any more. Objects and indexes of an answer belong together.
-//! * The writer changes a generation that no reader sees and publishes it with one pointer swap, so
-//!   that a batch of changes, or a whole relist, appears at once.
-//! * There are two generations, which the writer brings up to date in turn. A generation costs about
-//!   forty bytes per object, and a few per index. While a reader still holds the older one, the writer
-//!   does not wait, but goes on with a third.
-//! * Index values are computed before anything is changed; see [`Index`].
+//! - **Readers take no lock and never wait.** Every read uses one published generation, which does not
+//!   change, so its objects and indexes are consistent.
+//! - **A batch of changes, or a whole relist, becomes visible at once.** The writer changes a generation
+//!   that no reader sees, and publishes it with one pointer swap.
+//! - **A slow reader keeps its own generation and does not block the writer.** There are usually two
+//!   generations, which the writer updates in turn. If a reader still holds the older one, the writer
+//!   continues with a third. A generation costs about forty bytes per object, plus a few per index.
+//! - **Index values are computed before anything is changed**; see [`Index`].
 
 mod index;
 mod slots;
@@ -29,14 +29,14 @@ use crate::{
     selector::Selector,
 };
 
-/// A cheap handle to read the cache, which follows the server.
+/// Reads the cache of an informer. Cheap to clone.
 ///
-/// An informer runs while a handle of it, or of its store, exists.
+/// An informer runs while a handle to it or to its store exists.
 pub struct Store<K> {
     published: Arc<Published<K>>,
 }
 
-/// What readers share.
+/// What all readers share.
 pub(crate) struct Published<K> {
     state: ArcSwap<State<K>>,
     invalid: ArcSwap<Arc<[InvalidObject]>>,
@@ -63,8 +63,8 @@ impl<K: CacheObject> fmt::Debug for Store<K> {
 }
 
 impl<K: CacheObject> Store<K> {
-    /// An empty store and the one writer that may change it. `unused` is set when the last handle of
-    /// the store is dropped.
+    /// Creates an empty store and its only writer. `unused` is set when the last handle of the store is
+    /// dropped.
     pub(crate) fn new(unused: watch::Sender<bool>) -> (Self, Writer<K>) {
         let (state, invalid) = (ArcSwap::default(), ArcSwap::from_pointee(Arc::default()));
         let store = Self { published: Arc::new(Published { state, invalid, unused }) };
@@ -72,67 +72,67 @@ impl<K: CacheObject> Store<K> {
         (store, writer)
     }
 
-    /// Answers a question from the newest generation.
+    /// Reads the newest generation.
     pub(crate) fn read<R>(&self, question: impl FnOnce(&State<K>) -> R) -> R {
         question(&self.published.state.load())
     }
 
-    /// The objects that the server holds and that do not decode.
+    /// Returns the objects on the server that do not decode.
     pub(crate) fn invalid(&self) -> Arc<[InvalidObject]> {
         Arc::clone(&self.published.invalid.load())
     }
 
-    /// The newest generation, which does not change: everything read from it belongs together.
+    /// Returns the newest generation, which does not change: reads of it are consistent with each other.
     ///
     /// Do not hold it for long: it keeps every object of its generation alive.
     pub fn snapshot(&self) -> Snapshot<K> {
         Snapshot { state: self.published.state.load_full() }
     }
 
-    /// The object of this key.
+    /// Returns the object with this key.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
         self.find(key.namespace.as_deref(), &key.name)
     }
 
-    /// The object of this namespace (`None` for a cluster-scoped kind) and name.
+    /// Returns the object with this namespace (`None` for a cluster-scoped kind) and name.
     pub fn find(&self, namespace: Option<&str>, name: &str) -> Option<Arc<K>> {
         self.read(|state| state.get(namespace.unwrap_or_default(), name).cloned())
     }
 
-    /// Every object that the selector matches, in no particular order.
+    /// Returns the objects that the selector matches, in no particular order.
     pub fn list(&self, selector: &Selector) -> Vec<Arc<K>> {
         self.read(|state| state.select(selector))
     }
 
-    /// Every object of one namespace that the selector matches, in no particular order.
+    /// Returns the objects of one namespace that the selector matches, in no particular order.
     pub fn list_namespace(&self, namespace: &str, selector: &Selector) -> Vec<Arc<K>> {
         self.read(|state| state.select_in(namespace, selector))
     }
 
-    /// The keys of every object, in no particular order.
+    /// Returns the key of every object, in no particular order.
     pub fn keys(&self) -> Vec<ObjectKey> {
         self.read(|state| state.iter().map(|object| ObjectKey::of(object.as_ref())).collect())
     }
 
-    /// The namespaces that hold an object, in no particular order; of a cluster-scoped kind, none.
+    /// Returns the namespaces that have an object, in no particular order. A cluster-scoped kind has none.
     pub fn namespaces(&self) -> Vec<Arc<str>> {
         self.read(|state| state.namespaces().filter(|namespace| !namespace.is_empty()).cloned().collect())
     }
 
-    /// How many objects there are.
+    /// Returns the number of objects.
     pub fn len(&self) -> usize {
         self.read(State::len)
     }
 
-    /// Whether there is no object.
+    /// Returns whether there are no objects.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The resource version that the cache has reached: that of the last list, change or bookmark.
+    /// Returns the resource version of the cache: that of the last list, change or bookmark.
     ///
-    /// `None` before the first list. For a cache of several namespaces it is the version of the one
-    /// that is furthest behind.
+    /// It is `None` before the first list. For a cache of several namespaces it is the oldest of their
+    /// versions.
     pub fn resource_version(&self) -> Option<String> {
         self.read(|state| {
             state
@@ -148,12 +148,12 @@ impl<K: CacheObject> Store<K> {
         })
     }
 
-    /// The resource version that one scope has reached.
+    /// Returns the resource version of one scope.
     pub(crate) fn scope_version(&self, scope: &Scope) -> Option<String> {
         self.read(|state| state.version(scope).cloned())
     }
 
-    /// The index of this name, if its values are of this type.
+    /// Returns the index with this name, if its values are of type `V`.
     pub fn index<V>(&self, name: &str) -> Result<Index<K, V>, IndexError>
     where
         V: Hash + Eq + Clone + Send + Sync + 'static,
@@ -175,7 +175,7 @@ impl<K: CacheObject> Store<K> {
     }
 }
 
-/// One generation of a [`Store`], which does not change.
+/// One generation of a [`Store`]. It does not change.
 pub struct Snapshot<K> {
     state: Arc<State<K>>,
 }
@@ -200,32 +200,32 @@ impl<K: CacheObject> Snapshot<K> {
         &self.state
     }
 
-    /// The number of the generation; it grows with every publication.
+    /// Returns the number of the generation, which grows with every batch of changes.
     pub fn generation(&self) -> u64 {
         self.state.generation
     }
 
-    /// The object of this namespace (`None` for a cluster-scoped kind) and name.
+    /// Returns the object with this namespace (`None` for a cluster-scoped kind) and name.
     pub fn find(&self, namespace: Option<&str>, name: &str) -> Option<&Arc<K>> {
         self.state.get(namespace.unwrap_or_default(), name)
     }
 
-    /// Every object, in no particular order.
+    /// Returns an iterator over the objects, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<K>> {
         self.state.iter()
     }
 
-    /// Every object that the selector matches, in no particular order.
+    /// Returns the objects that the selector matches, in no particular order.
     pub fn list(&self, selector: &Selector) -> Vec<Arc<K>> {
         self.state.select(selector)
     }
 
-    /// How many objects there are.
+    /// Returns the number of objects.
     pub fn len(&self) -> usize {
         self.state.len()
     }
 
-    /// Whether there is no object.
+    /// Returns whether there are no objects.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

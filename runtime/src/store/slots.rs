@@ -1,8 +1,8 @@
-//! Sets of slots in the store's row: the objects of a namespace, or of one value of an index.
+//! Sets of slots: the objects of a namespace, or of one value of an index.
 
 use roaring::RoaringBitmap;
 
-/// A set of slots that is never empty. Most values of a selective index have one object.
+/// A set of slots that is never empty. Most values of a selective index have only one object.
 #[derive(Clone, Debug)]
 pub(super) enum Slots {
     One(u32),
@@ -27,7 +27,7 @@ impl Slots {
         }
     }
 
-    /// Removes a slot, and returns whether nothing would be left: then the set itself must go.
+    /// Removes a slot. Returns `true` if the set would be empty; the caller then removes the set.
     #[must_use]
     pub(super) fn remove(&mut self, slot: u32) -> bool {
         match self {
@@ -39,7 +39,7 @@ impl Slots {
         }
     }
 
-    /// The slots, rising.
+    /// The slots in ascending order.
     pub(super) fn iter(&self) -> impl Iterator<Item = u32> {
         let (one, many) = match self {
             Self::One(only) => (Some(*only), None),
@@ -48,7 +48,7 @@ impl Slots {
         one.into_iter().chain(many.into_iter().flatten())
     }
 
-    /// Follows objects that were moved to other slots.
+    /// Replaces the numbers of objects that were moved to other slots.
     pub(super) fn renumber(&mut self, new_slot: impl Fn(u32) -> u32) {
         match self {
             Self::One(only) => *only = new_slot(*only),
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_grows_from_one_and_says_when_nothing_is_left() {
+    fn a_set_grows_from_one_slot_and_reports_when_it_would_be_empty() {
         let mut slots = Slots::One(7);
         slots.insert(7);
         assert_eq!(slots.len(), 1);

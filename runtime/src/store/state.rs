@@ -1,16 +1,16 @@
 //! One generation of the cache: the objects by namespace and name, and the indexes over them.
 //!
-//! The objects are kept in a row of slots, roughly in the order in which they came. Everything else
-//! refers to them by the number of their slot:
+//! The objects are kept in a vector of slots, roughly in the order in which they arrived. Everything
+//! else refers to them by the number of their slot:
 //!
-//! * Iterating over many objects walks through memory in the order of its allocation.
-//! * A new state of an object takes the old one's slot, so namespaces and indexes are not touched
+//! - Iterating over many objects reads memory in the order of its allocation.
+//! - A new state of an object takes the slot of the old one, so namespaces and indexes are not touched
 //!   unless a value has changed.
-//! * No key is stored: the table of keys compares with the name in the object itself, after part of
-//!   its hash has ruled out nearly all others.
-//! * A [`LabelDigest`] beside each object lets a selector skip objects that it cannot match.
+//! - No key is stored. The table of keys compares with the name in the object itself, after part of the
+//!   hash has ruled out nearly all others.
+//! - A [`LabelDigest`] beside each object lets a selector skip objects that it cannot match.
 //!
-//! Generations that saw the same changes in the same order have every object in the same slot.
+//! Generations that applied the same changes in the same order have every object in the same slot.
 
 use std::{
     borrow::Borrow,
@@ -31,18 +31,18 @@ use crate::{
     selector::{LabelDigest, Selector, Sieve},
 };
 
-/// A row with a capacity of up to this many objects is never shrunk.
+/// A vector with a capacity of up to this many objects is never shrunk.
 const KEPT_ROOM: usize = 1024;
 
-/// How many objects are brought into the processor's cache together.
+/// How many objects are read into the processor's cache at once.
 const TOUCHED_AT_ONCE: usize = 32;
 
-/// The namespace of an object; that of a cluster-scoped object is empty.
+/// The namespace of an object, empty if it is cluster-scoped.
 pub(crate) fn namespace_of<K: CacheObject>(object: &K) -> &str {
     object.namespace().unwrap_or_default()
 }
 
-/// One generation of the cache. The writer owns it while it changes; once published it never does.
+/// One generation of the cache. The writer owns it while it changes; a published one does not change.
 pub(crate) struct State<K> {
     hasher: DefaultHashBuilder,
     row: Slab<Entry<K>>,
@@ -51,11 +51,11 @@ pub(crate) struct State<K> {
     namespaces: Slab<Namespace>,
     /// The numbers of the namespaces, hashed by name.
     namespace_names: HashTable<u32>,
-    /// In the order in which they were added; an index keeps its number.
+    /// In the order in which they were added. The position of an index is its number.
     pub(crate) indexes: Vec<Box<dyn IndexTable<K>>>,
-    /// How far each listed scope has come.
+    /// The resource version of each listed scope.
     pub(crate) versions: Vec<(Scope, String)>,
-    /// Grows by one with every publication.
+    /// Grows by one with every published batch.
     pub(crate) generation: u64,
 }
 
@@ -63,28 +63,28 @@ pub(crate) struct State<K> {
 struct Entry<K> {
     object: Arc<K>,
     labels: LabelDigest,
-    /// Of its namespace and name.
+    /// The hash of its namespace and name.
     hash: u32,
     /// The number of its namespace.
     namespace: u32,
 }
 
-/// A namespace that holds at least one object.
+/// A namespace that has at least one object.
 #[derive(Clone)]
 struct Namespace {
     name: Arc<str>,
     members: Slots,
 }
 
-/// One change, ready to be made to every generation.
+/// One change, prepared to be applied to every generation.
 pub(crate) enum Change<K> {
-    /// An object under a new key.
+    /// Inserts an object under a new key.
     Insert(Arc<K>, Prepared),
-    /// A new state of the object in this slot.
+    /// Replaces the object in this slot with a new state.
     Replace(u32, Arc<K>, Prepared),
-    /// The object in this slot is gone.
+    /// Removes the object in this slot.
     Remove(u32, Prepared),
-    /// The objects move together, and memory that is no longer needed is freed.
+    /// Moves the objects together and frees unused memory.
     Compact,
 }
 
@@ -125,24 +125,24 @@ impl<K> Default for State<K> {
 }
 
 impl<K: CacheObject> State<K> {
-    /// How many objects there are.
+    /// The number of objects.
     pub(crate) fn len(&self) -> usize {
         self.row.len()
     }
 
-    /// The object of this namespace and name.
+    /// The object with this namespace and name.
     pub(crate) fn get(&self, namespace: &str, name: &str) -> Option<&Arc<K>> {
         Some(self.at(self.find(namespace, name)?))
     }
 
-    /// The slot of the object of this namespace and name.
+    /// The slot of the object with this namespace and name.
     pub(crate) fn find(&self, namespace: &str, name: &str) -> Option<u32> {
         let namespace = self.namespace_number(namespace)?;
         let hash = self.hash(namespace, name);
         self.keys.find(spread(hash), |slot| self.entry(*slot).is(hash, namespace, name)).copied()
     }
 
-    /// The object in a slot that is taken.
+    /// The object in an occupied slot.
     pub(crate) fn at(&self, slot: u32) -> &Arc<K> {
         &self.entry(slot).object
     }
@@ -179,7 +179,7 @@ impl<K: CacheObject> State<K> {
         pick(members.iter().map(|slot| self.entry(slot)), members.len(), selector)
     }
 
-    /// The objects under one value of the index in this slot.
+    /// The objects under one value of the index with this number.
     pub(crate) fn postings<V, Q>(&self, index: usize, value: &Q) -> Vec<Arc<K>>
     where
         V: Borrow<Q> + Hash + Eq + Clone + Send + Sync + 'static,
@@ -187,40 +187,40 @@ impl<K: CacheObject> State<K> {
     {
         let index = self.indexes.get(index).and_then(|index| super::index::typed::<K, V>(index.as_ref()));
         let Some(slots) = index.and_then(|index| index.get(value)) else { return Vec::new() };
-        // An index function that is not pure can leave slots behind that are free by now.
+        // An index function that is not pure can leave slots behind that are free now.
         let found = slots.iter().filter_map(|slot| self.row.get(slot as usize));
         clone_all(found.map(|entry| &entry.object), slots.len())
     }
 
-    /// The namespaces that hold an object.
+    /// The namespaces that have an object.
     pub(crate) fn namespaces(&self) -> impl Iterator<Item = &Arc<str>> {
         self.namespaces.iter().map(|(_, namespace)| &namespace.name)
     }
 
-    /// The version that a scope has reached, if it was listed.
+    /// The resource version of a scope, if it was listed.
     pub(crate) fn version(&self, scope: &Scope) -> Option<&String> {
         self.versions.iter().find_map(|(listed, version)| (listed == scope).then_some(version))
     }
 
-    /// Whether most of the row's room is not needed any more.
+    /// Whether most of the allocated slots are unused.
     pub(crate) fn is_sparse(&self) -> bool {
         self.row.capacity() > KEPT_ROOM && self.row.len() < self.row.capacity() / 4
     }
 
-    /// For how many objects there is room.
+    /// The number of allocated slots.
     #[cfg(test)]
     pub(crate) fn room(&self) -> usize {
         self.row.capacity()
     }
 
-    /// Makes room for so many further objects.
+    /// Reserves memory for this many additional objects.
     pub(crate) fn reserve(&mut self, objects: usize) {
         let Self { row, keys, .. } = self;
         row.reserve(objects);
         keys.reserve(objects, |slot| spread(row[*slot as usize].hash));
     }
 
-    /// Makes one change.
+    /// Applies one change.
     pub(crate) fn apply(&mut self, change: &Change<K>) {
         let (slot, prepared) = match change {
             Change::Insert(object, prepared) => (self.insert(object.clone()), prepared),
@@ -253,7 +253,7 @@ impl<K: CacheObject> State<K> {
         slot
     }
 
-    /// A new namespace, whose first member is about to be put into the next slot of the row.
+    /// Inserts a namespace whose first object is about to be put into the next slot.
     fn insert_namespace(&mut self, name: &str) -> u32 {
         let Self { hasher, row, namespaces, namespace_names, .. } = self;
         let members = Slots::One(number(row.vacant_key()));
@@ -311,7 +311,7 @@ impl<K: CacheObject> State<K> {
     }
 
     fn hash(&self, namespace: u32, name: &str) -> u32 {
-        // The half of the hash that is kept is as good as the other.
+        // Either half of the hash would do.
         (self.hasher.hash_one((namespace, name)) >> 32) as u32
     }
 }
@@ -322,17 +322,17 @@ impl<K: CacheObject> Entry<K> {
     }
 }
 
-/// Spreads half a hash over 64 bits: the table uses the lower bits for the position and the upper ones
-/// as a tag.
+/// Expands half a hash to 64 bits: the table uses the lower bits as the position and the upper ones as a
+/// tag.
 fn spread(hash: u32) -> u64 {
     u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 fn number(slot: usize) -> u32 {
-    u32::try_from(slot).expect("no cache has four thousand million objects")
+    u32::try_from(slot).expect("a cache has less than 2^32 objects")
 }
 
-/// The objects of these entries that the selector matches.
+/// Clones the objects of these entries that the selector matches.
 fn pick<'a, K: CacheObject>(
     entries: impl Iterator<Item = &'a Entry<K>>,
     count: usize,
@@ -346,11 +346,11 @@ fn pick<'a, K: CacheObject>(
     candidates.filter(|object| selector.matches(object.as_ref())).cloned().collect()
 }
 
-/// Clones many handles.
+/// Clones many `Arc`s.
 ///
-/// Cloning an `Arc` writes to the object, and each such write waits for its cache line. Reads of
-/// several lines overlap, so a group of objects is read first. The benchmark `store` of this crate
-/// shows the difference.
+/// Cloning an `Arc` writes to its reference count, and each write waits for its cache line. Reads of
+/// several lines overlap, so a group of counts is read first. The benchmark `store` shows the
+/// difference.
 fn clone_all<'a, K: 'a>(mut objects: impl Iterator<Item = &'a Arc<K>>, count: usize) -> Vec<Arc<K>> {
     let mut all = Vec::with_capacity(count);
     let mut near = Vec::with_capacity(TOUCHED_AT_ONCE);

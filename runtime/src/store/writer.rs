@@ -1,10 +1,10 @@
-//! The one writer of a store.
+//! The writer of a store.
 //!
 //! The writer never waits for a reader. It keeps a spare generation that equals the published one,
-//! changes it, and swaps the two; then it repeats the changes on the other. While a reader still holds
-//! the other generation, the changes that it lacks are recorded, and the writer goes on with a further
-//! generation, which it has to copy once. A slow reader keeps its own generation and does not block the
-//! writer: after too many changes the writer gives that generation up.
+//! changes the spare, and swaps the two; then it repeats the changes on the other one. While a reader
+//! still holds that one, the writer records the changes that it lacks and continues with a copy of the
+//! published generation. After too many changes the writer gives up the generation that the slow reader
+//! holds.
 
 use std::{
     hash::Hash,
@@ -21,52 +21,52 @@ use crate::{
     object::{CacheObject, ObjectKey},
 };
 
-/// If more than one in this many objects has changed, copying the published tables is cheaper than
-/// repeating the changes, and the changes keep many old objects alive.
+/// If more than one in this many objects has changed, copying the published generation is cheaper than
+/// repeating the changes, and the recorded changes would keep many old objects alive.
 const REPEATED_PART: usize = 8;
 
 /// Up to this many changes are always repeated.
 const REPEATED_CHANGES: usize = 4096;
 
-/// The most generations that wait beside the published one.
+/// The most generations that are kept beside the published one.
 const SPARES: usize = 3;
 
-/// A further generation that was not needed for this many batches is given up.
+/// A generation that was not needed for this many batches is dropped.
 const UNNEEDED_BATCHES: u32 = 256;
 
-/// The one writer of a store.
+/// The writer of a store.
 pub(crate) struct Writer<K> {
-    /// What readers hold. It is gone when the last of them is.
+    /// What the readers share. It is dropped with the last reader.
     published: Weak<Published<K>>,
-    /// Generations that were published, or copied, and are not published now.
+    /// Generations that are not published now.
     spares: Vec<Spare<K>>,
-    /// For how many batches one spare would have been enough.
+    /// The number of batches for which one spare would have been enough.
     unneeded: u32,
 }
 
-/// A generation that is not published now. A reader may still be busy with it.
+/// A generation that is not published now. A reader may still hold it.
 struct Spare<K> {
     state: Arc<State<K>>,
-    /// The changes that it lacks, oldest first.
+    /// The batches that it lacks, oldest first.
     lacks: Vec<Arc<Changes<K>>>,
 }
 
-/// The changes of one batch, and what it ended on.
+/// The changes of one batch, and the generation and versions after it.
 struct Changes<K> {
     changes: Vec<Change<K>>,
     generation: u64,
     versions: Vec<(Scope, String)>,
 }
 
-/// Changes that readers see all at once, when the batch is published.
+/// Changes that become visible at once, when the batch is published.
 ///
-/// A batch that is dropped, or that unwinds, has changed nothing.
+/// A batch that is dropped, for example by a panic, changes nothing.
 pub(crate) struct Batch<'w, K> {
     writer: &'w mut Writer<K>,
     state: State<K>,
-    /// What was changed, to repeat it on the other generations; `None` when it became too much.
+    /// The changes, to repeat them on the other generations. `None` if there are too many to repeat.
     changes: Option<Vec<Change<K>>>,
-    /// The panics of index functions: the name of the index, the object, the message.
+    /// The panics of index functions: the name of the index, the key of the object, the message.
     pub(crate) index_panics: Vec<(Arc<str>, ObjectKey, String)>,
 }
 
@@ -75,7 +75,7 @@ impl<K: CacheObject> Writer<K> {
         Self { published: Arc::downgrade(&store.published), spares: Vec::new(), unneeded: 0 }
     }
 
-    /// Reads the published generation; `None` if no reader is left.
+    /// Reads the published generation. Returns `None` if no reader is left.
     pub(crate) fn read<R>(&self, question: impl FnOnce(&State<K>) -> R) -> Option<R> {
         self.published.upgrade().map(|published| question(&published.state.load()))
     }
@@ -87,9 +87,9 @@ impl<K: CacheObject> Writer<K> {
         Batch { writer: self, state, changes: Some(Vec::new()), index_panics: Vec::new() }
     }
 
-    /// Brings the generations that no reader holds up to date, and returns whether all are.
+    /// Updates the generations that no reader holds. Returns whether all generations are up to date.
     ///
-    /// Until then they keep objects alive that the cache no longer holds.
+    /// A generation that is not up to date keeps objects alive that the cache no longer has.
     pub(crate) fn catch_up(&mut self) -> bool {
         for spare in &mut self.spares {
             spare.catch_up();
@@ -101,7 +101,7 @@ impl<K: CacheObject> Writer<K> {
         self.spares.iter().all(|spare| spare.lacks.is_empty())
     }
 
-    /// A generation that is equal to the published one, and that nobody reads.
+    /// Takes a generation that equals the published one and that no reader holds.
     fn take_spare(&mut self) -> Option<State<K>> {
         let ready = self.spares.iter().filter(|spare| spare.lacks.is_empty()).count();
         self.unneeded = if ready > 1 { self.unneeded + 1 } else { 0 };
@@ -111,11 +111,11 @@ impl<K: CacheObject> Writer<K> {
             self.unneeded = 0;
             self.spares.clear();
         }
-        // Only readers of the time when it was published could hold it, and they have left it.
+        // Only readers from the time when it was published could hold it, and they have dropped it.
         Arc::try_unwrap(spare.state).ok()
     }
 
-    /// Adds an index over what the store holds and will hold.
+    /// Adds an index over the present and future objects of the store.
     pub(crate) fn add_index<V, I>(
         &mut self,
         store: &Store<K>,
@@ -153,7 +153,7 @@ impl<K: CacheObject> Writer<K> {
     }
 }
 
-/// The most changes that are repeated.
+/// The most changes that are repeated on another generation.
 fn most_repeated<K: CacheObject>(state: &State<K>) -> usize {
     REPEATED_CHANGES.max(state.len() / REPEATED_PART)
 }
@@ -164,12 +164,12 @@ impl<K: CacheObject> Batch<'_, K> {
         &self.state
     }
 
-    /// Makes room for so many further objects.
+    /// Reserves memory for this many additional objects.
     pub(crate) fn reserve(&mut self, objects: usize) {
         self.state.reserve(objects);
     }
 
-    /// Puts a new state of the object in `slot`, or inserts an object under a new key.
+    /// Replaces the object in `slot`, or inserts an object under a new key.
     pub(crate) fn put(&mut self, slot: Option<u32>, new: &Arc<K>) {
         let prepared = self.prepare(slot, Some(new));
         self.change(match slot {
@@ -187,7 +187,7 @@ impl<K: CacheObject> Batch<'_, K> {
         }
     }
 
-    /// Asks every index what a change means to it.
+    /// Computes the effect of a change on every index.
     fn prepare(&mut self, slot: Option<u32>, new: Option<&Arc<K>>) -> Prepared {
         let old = slot.map(|slot| self.state.at(slot).as_ref());
         let mut prepared = Vec::new();
@@ -210,7 +210,7 @@ impl<K: CacheObject> Batch<'_, K> {
         }
     }
 
-    /// Notes the version that a scope has reached. It never goes back.
+    /// Sets the resource version of a scope, unless it is older than the present one.
     pub(crate) fn reached(&mut self, scope: &Scope, version: &str) {
         if version.is_empty() {
             return;
@@ -225,19 +225,19 @@ impl<K: CacheObject> Batch<'_, K> {
         }
     }
 
-    /// Forgets the version that a scope has reached, so that it can go back.
+    /// Removes the resource version of a scope, so that an older one can be set.
     pub(crate) fn forget_version(&mut self, scope: &Scope) {
         self.state.versions.retain(|(listed, _)| listed != scope);
     }
 
-    /// Publishes the objects that do not decode. Readers see them before the changes.
+    /// Publishes the objects that do not decode. They become visible before the changes of the batch.
     pub(crate) fn publish_invalid(&self, invalid: Arc<[InvalidObject]>) {
         if let Some(published) = self.writer.published.upgrade() {
             published.invalid.store(Arc::new(invalid));
         }
     }
 
-    /// Shows the changes to the readers, all at once.
+    /// Makes the changes visible to readers, all at once.
     pub(crate) fn publish(mut self) {
         self.state.generation += 1;
         let changes = self.changes.map(|changes| {
@@ -262,7 +262,7 @@ impl<K: CacheObject> Batch<'_, K> {
 }
 
 impl<K: CacheObject> Spare<K> {
-    /// Makes the changes that are lacking, unless a reader is still busy with the generation.
+    /// Applies the missing changes, unless a reader still holds the generation.
     fn catch_up(&mut self) {
         let Some(state) = Arc::get_mut(&mut self.state) else { return };
         for lack in self.lacks.drain(..) {
@@ -304,7 +304,7 @@ mod tests {
         }
     }
 
-    /// A store, and what it must hold, changed together.
+    /// A store and its expected contents.
     struct Pair {
         store: Store<Numbered>,
         writer: Writer<Numbered>,
@@ -356,11 +356,11 @@ mod tests {
             pair.change(changes % 9);
             pair.assert_equal();
         }
-        assert_eq!(pair.writer.spares.len(), 1, "two generations are enough where nobody reads for long");
+        assert_eq!(pair.writer.spares.len(), 1, "two generations are enough without slow readers");
     }
 
     #[test]
-    fn readers_that_take_turns_neither_stop_the_writer_nor_see_a_change() {
+    fn snapshots_do_not_change_while_the_writer_goes_on() {
         let mut pair = Pair::new();
         let mut reading: Vec<(Snapshot<Numbered>, BTreeMap<u64, u64>)> = Vec::new();
         for round in 0..1000 {
@@ -369,7 +369,7 @@ mod tests {
             }
             if reading.len() > round % 4 {
                 let (snapshot, then) = reading.remove(0);
-                assert_eq!(contents(&snapshot), then, "what it reads has stayed as it was");
+                assert_eq!(contents(&snapshot), then, "the snapshot has not changed");
             }
             pair.change(round as u64 % 5);
             pair.assert_equal();
@@ -385,14 +385,14 @@ mod tests {
         for _ in 0..(REPEATED_CHANGES / 50 + 2) {
             pair.change(50);
         }
-        assert!(pair.writer.catch_up(), "its generation was given up");
+        assert!(pair.writer.catch_up(), "the writer gave up its generation");
         pair.assert_equal();
         assert_eq!(contents(&snapshot), then);
         assert_eq!(Arc::strong_count(&snapshot.state), 1);
     }
 
     #[test]
-    fn a_further_generation_is_given_up_when_it_is_not_needed_any_more() {
+    fn a_third_generation_is_dropped_when_it_is_no_longer_needed() {
         let mut pair = Pair::new();
         for _ in 0..4 {
             let snapshot = pair.store.snapshot();
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_that_is_dropped_has_changed_nothing() {
+    fn a_batch_that_is_dropped_changes_nothing() {
         let mut pair = Pair::new();
         pair.change(20);
         pair.change(20);
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn room_that_was_needed_once_is_given_back() {
+    fn memory_that_is_no_longer_needed_is_freed() {
         let mut pair = Pair::new();
         let last_digit =
             pair.writer.add_index(&pair.store, "last digit", |object: &Numbered| [object.1 % 10]).unwrap();

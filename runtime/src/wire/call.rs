@@ -1,4 +1,4 @@
-//! A request in parts, and its answer.
+//! Requests and their responses.
 
 use std::time::Duration;
 
@@ -18,10 +18,10 @@ pub(crate) const JSON: &str = "application/json";
 pub(crate) const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 pub(crate) const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
-/// An API server's error is not longer than this. The body of a longer one is not read.
+/// The longest body of an error response that is read. An API server sends less.
 const ERROR_BODY_LIMIT: usize = 1 << 20;
 
-/// A request in parts.
+/// The parts of a request.
 pub(crate) struct Call {
     pub(crate) method: Method,
     pub(crate) path: String,
@@ -82,7 +82,7 @@ impl Query {
     }
 }
 
-/// Sends a request and reads the whole body of its answer.
+/// Sends a request and reads the whole body of the response.
 pub(crate) async fn fetch(
     client: &kube::Client,
     operation: &Operation,
@@ -98,8 +98,8 @@ pub(crate) async fn fetch(
     exchange.await.map_err(|refusal: Refusal| refusal.into_error(operation.clone()))
 }
 
-/// Decodes an answer. The path of a field that does not decode is found in a second pass, so that a
-/// valid answer does not pay for it.
+/// Decodes a response. The path of a field that does not decode is found in a second pass, so that valid
+/// responses do not pay for it.
 pub(crate) fn decode<T: DeserializeOwned>(operation: &Operation, body: &[u8]) -> Result<T> {
     serde_json::from_slice(body).map_err(|error| {
         let mut deserializer = serde_json::Deserializer::from_slice(body);
@@ -111,7 +111,7 @@ pub(crate) fn decode<T: DeserializeOwned>(operation: &Operation, body: &[u8]) ->
     })
 }
 
-/// A request that the server refused, or that did not reach it.
+/// A request that the server refused or did not receive.
 pub(crate) struct Refusal {
     pub(crate) error: kube::Error,
     pub(crate) retry_after: Option<Duration>,
@@ -123,7 +123,7 @@ impl Refusal {
     }
 }
 
-/// Sends a request. An answer that is not a success becomes an error with the server's status.
+/// Sends a request. A response without a success code becomes an error with the server's status.
 pub(crate) async fn send(client: &kube::Client, request: Request<Body>) -> Result<Response<Body>, Refusal> {
     let response = client.send(request).await.map_err(|error| Refusal { error, retry_after: None })?;
     let code = response.status();
@@ -140,14 +140,14 @@ pub(crate) async fn send(client: &kube::Client, request: Request<Body>) -> Resul
         Err(_) => Bytes::new(),
     };
     let mut status = serde_json::from_slice::<Status>(&body).unwrap_or_else(|_| {
-        // A proxy answers in its own format, and the server itself in plain text for an unknown path.
+        // A proxy has its own format, and the server itself answers an unknown path in plain text.
         Status::failure(String::from_utf8_lossy(&body).trim(), "")
     });
     status.code = code.as_u16();
     Err(Refusal { error: kube::Error::Api(status.boxed()), retry_after })
 }
 
-/// A namespace is a DNS label (RFC 1123).
+/// Checks that a namespace is a DNS label (RFC 1123).
 pub(crate) fn check_namespace(namespace: &str) -> Result<(), InvalidRequest> {
     match is_dns_label(namespace) {
         true => Ok(()),

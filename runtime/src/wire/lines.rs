@@ -1,24 +1,25 @@
-//! Lines out of the chunks of a body.
+//! Splits the chunks of a body into lines.
 
 use bytes::Bytes;
 
-/// No line is longer: what is, is not from an API server, whose objects end at a few megabytes.
+/// The longest line that is accepted. The objects of an API server have a few megabytes at most.
 pub(crate) const LINE_LIMIT: usize = 64 << 20;
 
-/// A line without an end.
+/// A line that is longer than [`LINE_LIMIT`].
 #[derive(Debug, thiserror::Error)]
 #[error("a line of the stream is longer than {LINE_LIMIT} bytes")]
 pub(crate) struct LineTooLong;
 
-/// Cuts chunks into lines. A line within one chunk is not copied; of a chunk's last line, the part
-/// that it has is kept until the rest comes.
+/// Splits chunks into lines. A line within one chunk is not copied. The beginning of an incomplete line is
+/// kept until the rest arrives.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     partial: Vec<u8>,
 }
 
 impl Lines {
-    /// Takes a chunk and gives each line that it completes, without its end; empty lines are left out.
+    /// Adds a chunk, and appends the lines that it completes to `complete`, without their line ends and
+    /// without empty lines.
     pub(crate) fn push(&mut self, chunk: &Bytes, complete: &mut Vec<Bytes>) -> Result<(), LineTooLong> {
         let mut start = 0;
         for end in memchr::memchr_iter(b'\n', chunk) {
@@ -61,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_may_span_chunks_and_an_unfinished_one_is_kept_back() {
+    fn a_line_can_span_chunks_and_an_incomplete_one_is_kept() {
         let (lines, partial) = lines_of(&[b"on", b"e\ntwo\nth", b"re", b"e\n\r\nfour"]);
         assert_eq!(lines, [&b"one"[..], b"two", b"three"]);
         assert!(partial);
@@ -76,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_an_end_is_refused() {
+    fn a_line_that_is_too_long_is_refused() {
         let (mut lines, mut complete) = (Lines::default(), Vec::new());
         let chunk = Bytes::from(vec![b'x'; LINE_LIMIT / 2 + 1]);
         assert!(lines.push(&chunk, &mut complete).is_ok());
@@ -85,7 +86,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn how_the_body_is_cut_into_chunks_changes_nothing(
+        fn lines_do_not_depend_on_how_the_body_is_split_into_chunks(
             text in prop::collection::vec(prop::sample::select(b"ab\n".to_vec()), 0..60),
             cuts in prop::collection::vec(0usize..60, 0..8),
         ) {

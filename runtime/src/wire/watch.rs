@@ -77,7 +77,7 @@ impl Watch {
         self.silent
     }
 
-    /// The next lines: all that are at hand, and at least one. `None` is the regular end, and the
+    /// The next lines: all that have arrived, and at least one. `None` is the regular end, and the
     /// only answer after an error. Lines that were complete before a cut come before its error.
     pub(crate) async fn next(&mut self) -> Option<Result<Vec<Bytes>>> {
         let begin = Instant::now();
@@ -116,7 +116,7 @@ impl Watch {
         std::mem::take(&mut self.gathered)
     }
 
-    /// Waits for at least one line and takes what else is at hand or, if it `fills`, what comes until
+    /// Waits for at least one line and takes what else has arrived or, if it `fills`, what comes until
     /// there is a whole batch. Dropping the future loses nothing.
     async fn gather(&mut self, fills: bool) {
         let begin = Instant::now();
@@ -132,7 +132,7 @@ impl Watch {
                         return;
                     }
                     // The connection hands over one chunk at a time, and reads on when its task runs
-                    // again. Let it run before deciding that nothing more is at hand: decoding and
+                    // again. Let it run before deciding that nothing more has arrived: decoding and
                     // applying many lines at once is several times faster than line by line.
                     tokio::task::yield_now().await;
                 }

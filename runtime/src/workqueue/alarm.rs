@@ -30,7 +30,7 @@ pub(super) struct Alarms {
 }
 
 impl Alarms {
-    /// Returns whether there is an alarm, as far as the first one shows it.
+    /// Returns whether the first alarm still runs, as a cheap check that there is one.
     pub fn are_set(&self) -> bool {
         self.tasks.first().is_some_and(|(_, task)| !task.is_finished())
     }

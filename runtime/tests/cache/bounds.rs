@@ -1,8 +1,8 @@
-//! No unbounded channel anywhere in the runtime.
+//! The runtime has no unbounded channel.
 
 use std::{fs, path::Path};
 
-/// What makes a channel without a bound.
+/// The calls that create an unbounded channel.
 const UNBOUNDED: [&str; 4] =
     ["unbounded_channel", "mpsc::unbounded", "flume::unbounded", "sync::mpsc::channel"];
 

@@ -1,4 +1,4 @@
-//! Handlers that come, go, panic, block and are slow.
+//! Handlers that are added, removed, slow, blocked or panic.
 
 use std::sync::{
     Arc,
@@ -17,13 +17,13 @@ use parking_lot::Mutex;
 use crate::support::*;
 
 #[tokio::test(start_paused = true)]
-async fn a_handler_that_comes_late_is_replayed_the_store_and_has_its_own_synced_signal() {
+async fn a_handler_that_is_added_late_is_called_with_every_object_and_has_its_own_synced_signal() {
     let (informer, feed) = running();
     feed.send([list(2, vec![item("a", 1, 1), item("b", 1, 2)]), Delta::Upsert(item("b", 1, 3))]).await;
     reached(&informer, 3).await;
     let recorder = Recorder::default();
     let registration = informer.add_event_handler(recorder.handler());
-    assert!(!registration.has_synced(), "it has not been told anything yet");
+    assert!(!registration.has_synced(), "it has not been called yet");
     assert!(registration.wait_for_sync().await);
     let mut told = recorder.texts();
     told.sort();
@@ -33,7 +33,7 @@ async fn a_handler_that_comes_late_is_replayed_the_store_and_has_its_own_synced_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handler_is_synced_only_when_it_has_heard_the_whole_first_list() {
+async fn a_handler_is_synced_only_after_it_has_handled_the_whole_first_list() {
     let informer = idle(vec![Scope::All]);
     let recorder = Recorder::default();
     let mut record = recorder.handler();
@@ -54,7 +54,7 @@ async fn a_handler_is_synced_only_when_it_has_heard_the_whole_first_list() {
     feed.send([list(2, vec![item("a", 1, 1), item("b", 1, 2)])]).await;
     assert!(registration.wait_for_sync().await);
     assert_eq!(recorder.len(), 2);
-    assert_eq!(*seen.lock(), [false, false], "not while it hears the last of them");
+    assert_eq!(*seen.lock(), [false, false], "not while it handles the last of them");
 }
 
 #[tokio::test(start_paused = true)]
@@ -66,7 +66,7 @@ async fn a_handler_of_an_empty_cache_is_synced_by_the_empty_list() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_removed_handler_hears_nothing_more_and_removing_twice_is_harmless() {
+async fn a_removed_handler_gets_no_more_events_and_removing_it_twice_is_harmless() {
     let (informer, feed) = running();
     let (stays, goes) = (Recorder::default(), Recorder::default());
     informer.add_event_handler(stays.handler());
@@ -130,7 +130,7 @@ async fn dropping_the_registration_does_not_remove_the_handler() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panicking_handler_is_isolated_and_the_next_event_reaches_it() {
+async fn a_handler_that_panics_disturbs_no_other_handler_and_gets_the_next_event() {
     let (informer, feed) = running();
     let (calm, nervous) = (Recorder::default(), Recorder::default());
     let mut record = nervous.handler();
@@ -140,14 +140,14 @@ async fn a_panicking_handler_is_isolated_and_the_next_event_reaches_it() {
     });
     informer.add_event_handler(calm.handler());
     feed.send([list(1, vec![item("a", 1, 1)])]).await;
-    assert!(registration.wait_for_sync().await, "what it panicked on it has heard");
+    assert!(registration.wait_for_sync().await, "an event on which it panicked counts as handled");
     feed.send([Delta::Upsert(item("a", 1, 2))]).await;
     nervous.has(&["+a1 initial", "~a1>a2 Watch"]).await;
     calm.has(&["+a1 initial", "~a1>a2 Watch"]).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handler_never_sees_an_event_that_the_store_has_not_applied() {
+async fn readers_see_a_change_before_any_handler_is_called_with_it() {
     let (informer, feed) = running();
     let ahead = Arc::new(AtomicUsize::new(0));
     let heard = Arc::new(AtomicUsize::new(0));
@@ -181,7 +181,7 @@ async fn a_handler_never_sees_an_event_that_the_store_has_not_applied() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_listener_holds_two_events_a_key_at_most_and_ends_on_the_newest_state() {
+async fn the_backlog_of_a_slow_handler_has_at_most_two_events_per_key() {
     let (informer, feed) = running();
     let mut view = View::default();
     let mut events = informer.events();
@@ -194,7 +194,7 @@ async fn a_slow_listener_holds_two_events_a_key_at_most_and_ends_on_the_newest_s
         };
         feed.send([delta]).await;
         if version == 2500 {
-            // In the middle it hears a little, so that it holds something.
+            // In the middle it takes a few events, so that it knows some objects.
             for _ in 0..15 {
                 if let Some(Some(event)) = events.next().now_or_never() {
                     view.hear(&event);
@@ -215,8 +215,8 @@ async fn a_slow_listener_holds_two_events_a_key_at_most_and_ends_on_the_newest_s
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_backlog_coalesces_as_the_table_says() {
-    // What the listener holds, what happens while it does not listen, what it hears then.
+async fn a_backlog_merges_events_as_the_table_says() {
+    // The state that the stream knows, the changes while it is not polled, and the events that it gets then.
     let put = |life, version| Some(Delta::Upsert(item("a", life, version)));
     let gone = |life, version| Some(Delta::Delete(item("a", life, version)));
     let resync = None::<Delta<Item>>;
@@ -287,7 +287,7 @@ async fn a_backlog_coalesces_as_the_table_says() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn keys_are_served_in_the_order_in_which_they_began_to_wait() {
+async fn keys_are_delivered_in_the_order_in_which_they_began_to_wait() {
     let (informer, feed) = running();
     let mut events = informer.events();
     feed.send([list(1, vec![])]).await;
@@ -309,7 +309,7 @@ async fn keys_are_served_in_the_order_in_which_they_began_to_wait() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_handler_that_blocks_for_good_neither_stops_others_nor_grows() {
+async fn a_handler_that_blocks_forever_disturbs_no_other_handler_and_its_backlog_is_bounded() {
     let (informer, feed) = running();
     let (release, blocked) = sync_channel::<()>(0);
     let stuck = informer.add_event_handler(move |_: &Event<Item>| {
@@ -331,7 +331,7 @@ async fn a_handler_that_blocks_for_good_neither_stops_others_nor_grows() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_hundred_handlers_that_come_and_go_under_ten_thousand_events_lose_nothing() {
+async fn a_hundred_handlers_added_and_removed_during_ten_thousand_events_miss_nothing() {
     let (informer, feed) = running();
     let steady: Vec<_> = (0..4).map(|_| listen(&informer)).collect();
     let events = tokio::spawn({
@@ -363,7 +363,7 @@ async fn a_hundred_handlers_that_come_and_go_under_ten_thousand_events_lose_noth
     reached(&informer, 10_001).await;
     for (registration, view) in steady.iter().chain(&kept) {
         eventually("everything is heard", || registration.backlog() == 0 && registration.has_synced()).await;
-        // The last event may still be in the handler's hands.
+        // The handler may still be handling the last event.
         eventually("the view is the cache", || view.lock().0.len() == informer.store().len()).await;
         view.lock().assert_is(&informer);
     }
@@ -390,14 +390,14 @@ async fn stopping_an_informer_ends_its_handlers_and_streams_and_leaves_the_cache
     informer.stop();
     feed.0.closed().await;
     assert!(registration.is_removed() && informer.is_stopped() && informer.has_synced());
-    assert_eq!(events.count().await, 0, "what waited is dropped");
+    assert_eq!(events.count().await, 0, "the backlog is dropped");
     assert_eq!(informer.store().len(), 1);
     let late = informer.add_event_handler(recorder.handler());
     assert!(late.is_removed());
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_informer_that_is_stopped_before_it_synced_says_so() {
+async fn waiting_for_an_informer_that_is_stopped_before_it_synced_ends() {
     let informer = idle(vec![Scope::All]);
     let registration = informer.add_event_handler(Recorder::default().handler());
     informer.stop();
@@ -406,7 +406,7 @@ async fn an_informer_that_is_stopped_before_it_synced_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_its_source_ends_what_waits_is_still_delivered() {
+async fn when_its_source_ends_the_backlog_is_still_delivered() {
     let (informer, feed) = running();
     let events = informer.events();
     feed.send([list(2, vec![item("a", 1, 1), item("b", 1, 2)])]).await;
@@ -424,7 +424,7 @@ async fn an_informer_runs_once() {
 }
 
 #[test]
-fn handlers_can_be_added_where_there_is_no_runtime() {
+fn handlers_can_be_added_outside_of_a_runtime() {
     let informer = idle(vec![Scope::All]);
     let recorder = Recorder::default();
     informer.add_event_handler(recorder.handler());
@@ -437,7 +437,7 @@ fn handlers_can_be_added_where_there_is_no_runtime() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dropped_stream_costs_nothing_more() {
+async fn a_dropped_stream_is_removed_from_the_informer() {
     let (informer, feed) = running();
     drop(informer.events());
     let objects = informer.events();

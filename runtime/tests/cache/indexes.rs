@@ -1,4 +1,4 @@
-//! Indexes: several values, added at any time, panics.
+//! Indexes: several values per object, indexes added at any time, and panics.
 
 use std::sync::{
     Arc,
@@ -48,7 +48,7 @@ async fn an_object_is_found_under_each_of_its_values_and_under_no_other() {
     .await;
     reached(&informer, 6).await;
     for index in [&before, &after] {
-        assert_eq!(index.values(), ["z"], "values without objects leave nothing behind");
+        assert_eq!(index.values(), ["z"], "values without objects are gone");
         assert_eq!(names(index.get("z")), ["a", "c"]);
         assert!(Arc::ptr_eq(
             &index.get("z").into_iter().find(|object| object.name == "a").expect("a is there"),
@@ -85,7 +85,7 @@ async fn many_objects_can_share_a_value() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_index_has_a_name_of_its_own_and_a_type() {
+async fn the_name_of_an_index_is_unique_and_its_values_have_one_type() {
     let informer = idle(vec![]);
     let added: Index<_, String> = informer.add_index("in", memberships).expect("a new index");
     assert_eq!(added.name(), "in");
@@ -96,7 +96,7 @@ async fn an_index_has_a_name_of_its_own_and_a_type() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_function_that_panics_on_what_is_there_adds_no_index() {
+async fn an_index_function_that_panics_on_a_cached_object_adds_no_index() {
     let (informer, feed) = running();
     feed.send([list(1, vec![item("a", 1, 1)])]).await;
     reached(&informer, 1).await;
@@ -112,7 +112,7 @@ async fn a_function_that_panics_on_what_is_there_adds_no_index() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_function_that_panics_later_leaves_nothing_half_done() {
+async fn an_object_on_which_an_index_function_panics_is_stored_and_found_under_no_value() {
     let (informer, feed) = running();
     let recorder = Recorder::default();
     informer.add_event_handler(recorder.handler());
@@ -142,14 +142,14 @@ async fn a_function_that_panics_later_leaves_nothing_half_done() {
         assert_eq!(index.values(), ["y"]);
     }
     assert_eq!(names(bad.get("y")), ["b"]);
-    assert_eq!(bad.values(), ["y"], "its old value is gone, though it could not be computed again");
+    assert_eq!(bad.values(), ["y"], "its old value is gone, although it could not be computed again");
     panics.store(false, Ordering::Relaxed);
     feed.send([list(3, both(3, "z"))]).await;
     reached(&informer, 3).await;
     assert_eq!(names(bad.get("z")), ["a", "b"], "the next change is indexed again");
     assert_eq!(bad.values(), ["z"]);
     quiet().await;
-    assert!(recorder.len() >= 2, "handlers are told all the same");
+    assert!(recorder.len() >= 2, "handlers are called nevertheless");
 }
 
 #[tokio::test(start_paused = true)]

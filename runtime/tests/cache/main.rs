@@ -1,4 +1,4 @@
-//! The cache from the delta queue to the handlers, through its public interface alone.
+//! The cache, from the delta queue to the handlers, through its public interface.
 
 mod bounds;
 mod handlers;

@@ -1,9 +1,9 @@
-//! Random histories: whatever happens, the cache ends as the server is, and so does every view.
+//! Random histories: at the end of each, the cache equals the server, and so does every listener's view.
 //!
-//! A history is a sequence of changes at the server, cuts of the watch, relists, objects that do
-//! not decode, listeners that come, go and listen a little, and resyncs. A failing one is shrunk,
-//! printed, and its seed is written to `model.proptest-regressions` beside this file, from where it
-//! is replayed first the next time. `GENCLIENT_LONG=1` runs 10,000 histories.
+//! A history is a sequence of changes on the server, cuts of the watch, relists, objects that do not
+//! decode, listeners that come and go and take a few events, and resyncs. A failing history is shrunk and
+//! printed, and its seed is written to `model.proptest-regressions` beside this file, from which it is
+//! replayed first the next time. `GENCLIENT_LONG=1` runs 10,000 histories.
 
 use std::collections::BTreeMap;
 
@@ -17,34 +17,34 @@ use proptest::{prelude::*, test_runner::FileFailurePersistence};
 
 use crate::support::*;
 
-/// One thing that happens.
+/// One step of a history.
 #[derive(Clone, Debug)]
 enum Step {
-    /// The server creates or changes the object of this number.
+    /// The server creates or changes the object with this number.
     Put(usize),
     /// The server deletes it.
     Delete(usize),
-    /// The server deletes it and creates another of its name.
+    /// The server deletes it and creates another one with the same name.
     Recreate(usize),
     /// The object leaves the selector and comes back, with the same uid.
     Flicker(usize),
-    /// Somebody stores it in a way that does not decode.
+    /// The object is stored in a form that does not decode.
     Spoil(usize),
-    /// The watch is lost: until the next relist the cache learns nothing.
+    /// The watch is lost: the cache gets no changes until the next relist.
     Cut,
-    /// The cache is sent a new list.
+    /// The cache gets a new list.
     Relist,
-    /// The cache is sent a list that is older than what it knows.
+    /// The cache gets a list that is older than its contents.
     StaleRelist,
     Bookmark,
     Resync,
-    /// The informer's task gets to run.
+    /// The task of the informer runs.
     Run,
-    /// Somebody begins to listen.
+    /// A listener is added.
     Join,
-    /// The listener of this number leaves.
+    /// The listener with this number is dropped.
     Leave(usize),
-    /// The listener of this number hears at most so many events.
+    /// The listener with this number takes at most this many events.
     Hear(usize, usize),
 }
 
@@ -71,7 +71,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What the server holds under a key.
+/// The state of a key on the server.
 #[derive(Clone, Debug)]
 struct Stored {
     life: u64,
@@ -79,13 +79,13 @@ struct Stored {
     decodes: bool,
 }
 
-/// The server, and what of it the cache is sent.
+/// The server, and the deltas that the cache gets of it.
 struct Server {
     objects: BTreeMap<usize, Stored>,
     version: u64,
     lives: u64,
     watched: bool,
-    /// The list as it was some time ago.
+    /// An earlier state of the list.
     stale: Option<Delta<Item>>,
     feed: Feed,
 }
@@ -164,7 +164,7 @@ impl Server {
     }
 }
 
-/// Somebody who listens now and then.
+/// A listener that takes events from time to time.
 struct Listener {
     events: EventStream<Item>,
     view: View,
@@ -215,8 +215,8 @@ async fn live_through(steps: Vec<Step>) {
             }
             Step::Relist => server.relist().await,
             Step::StaleRelist => {
-                // An old list is followed by the watch that a reflector goes on with, which begins
-                // at the old version: at its end the cache has been told everything again.
+                // An old list is followed by the watch with which a reflector continues, which begins
+                // at the old version: at its end the cache has got every change again.
                 if let (true, Some(stale)) = (server.watched, server.stale.take()) {
                     server.tell(stale).await;
                     server.relist().await;
@@ -245,7 +245,7 @@ async fn live_through(steps: Vec<Step>) {
             }
         }
         for listener in &listeners {
-            assert!(listener.events.backlog() <= OBJECTS, "at most one place a key");
+            assert!(listener.events.backlog() <= OBJECTS, "at most one slot per key");
         }
     }
     server.relist().await;
@@ -255,12 +255,13 @@ async fn live_through(steps: Vec<Step>) {
     assert_is_server(&informer, &server);
     for listener in &mut listeners {
         listener.hear(2 * OBJECTS);
-        assert_eq!(listener.events.backlog(), 0, "at most two events a key");
+        assert_eq!(listener.events.backlog(), 0, "at most two events per key");
         listener.view.assert_is(&informer);
     }
 }
 
-/// The cache is the server: with what decodes as it is, and of what does not its last good state or nothing.
+/// Asserts that the cache equals the server. An object that does not decode has its last good state, or is
+/// absent.
 fn assert_is_server(informer: &SharedInformer<Item>, server: &Server) {
     let mut cached: BTreeMap<_, _> = informer
         .store()
@@ -277,7 +278,7 @@ fn assert_is_server(informer: &SharedInformer<Item>, server: &Server) {
             assert_eq!(found.uid, expected.uid, "a good state of another object is not kept");
         }
     }
-    assert!(cached.is_empty(), "not at the server: {cached:?}");
+    assert!(cached.is_empty(), "not on the server: {cached:?}");
     let spoilt = server.objects.values().filter(|stored| !stored.decodes).count();
     assert_eq!(informer.invalid().len(), spoilt);
 }

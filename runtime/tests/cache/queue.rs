@@ -13,7 +13,7 @@ fn name(delta: &Delta<Item>) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_delta_overtakes_another() {
+async fn deltas_are_received_in_the_order_in_which_they_were_sent() {
     let (sender, mut receiver) = delta_queue(4);
     let sending = tokio::spawn(async move {
         for version in 1..=1000 {
@@ -30,7 +30,7 @@ async fn no_delta_overtakes_another() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_queue_makes_the_sender_wait() {
+async fn a_sender_waits_while_the_queue_is_full() {
     let (sender, mut receiver) = delta_queue(2);
     let mut sending = Box::pin(sender.send_all((1..=3).map(|version| Delta::Upsert(item("a", 1, version)))));
     assert!((&mut sending).now_or_never().is_none(), "the third does not fit");
@@ -42,7 +42,7 @@ async fn a_full_queue_makes_the_sender_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn closing_unblocks_a_waiting_receiver() {
+async fn a_waiting_receiver_notices_at_once_that_the_sender_is_dropped() {
     let (sender, mut receiver) = delta_queue::<Item>(2);
     let receiving = tokio::spawn(async move { receiver.receive(&mut Vec::new(), 1).await });
     quiet().await;
@@ -52,7 +52,7 @@ async fn closing_unblocks_a_waiting_receiver() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn closing_unblocks_a_waiting_sender() {
+async fn a_waiting_sender_notices_at_once_that_the_receiver_is_dropped() {
     let (sender, receiver) = delta_queue(1);
     let sending = tokio::spawn(async move {
         sender.send_all([Delta::Upsert(item("a", 1, 1)), Delta::Upsert(item("a", 1, 2))]).await
@@ -64,7 +64,7 @@ async fn closing_unblocks_a_waiting_sender() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_sent_before_the_close_is_still_received() {
+async fn deltas_sent_before_the_sender_is_dropped_are_still_received() {
     let (sender, mut receiver) = delta_queue(2);
     sender.send_all([Delta::Upsert(item("a", 1, 1))]).await.expect("open");
     drop(sender);

@@ -16,9 +16,9 @@ use crate::support::*;
 const OBJECTS: u64 = 300;
 const RELISTS: u64 = 100;
 
-/// Every object of a generation carries its number.
+/// Every object of a generation has its number.
 fn generation(number: u64) -> Vec<Arc<Item>> {
-    // Some names come and go, so that the tables change their shape as well.
+    // Some names come and go, so that the tables grow and shrink as well.
     (0..OBJECTS)
         .map(|n| {
             let name = if n % 3 == 0 { format!("k{n}-{}", number % 5) } else { format!("k{n}") };
@@ -32,7 +32,7 @@ fn numbers(objects: &[Arc<Item>]) -> HashSet<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_answer_comes_from_one_generation_while_a_hundred_relists_run() {
+async fn every_read_uses_one_generation_while_a_hundred_relists_run() {
     let (informer, feed) = running();
     let all: Index<_, String> =
         informer.add_index("all", |item: &Item| item.labels.get("all").cloned()).expect("a new index");
@@ -78,12 +78,12 @@ async fn every_answer_comes_from_one_generation_while_a_hundred_relists_run() {
     }
     done.store(true, Ordering::Relaxed);
     for reader in readers {
-        reader.join().expect("every answer was from one generation");
+        reader.join().expect("every read was from one generation");
     }
 }
 
 #[tokio::test]
-async fn a_snapshot_stays_as_it_is_and_the_writer_goes_on() {
+async fn a_snapshot_does_not_change_and_does_not_block_the_writer() {
     let (informer, feed) = running();
     feed.send([list(1, vec![item("a", 1, 1)])]).await;
     reached(&informer, 1).await;
@@ -110,7 +110,7 @@ async fn a_snapshot_stays_as_it_is_and_the_writer_goes_on() {
 }
 
 #[tokio::test]
-async fn nothing_of_an_older_state_is_kept_once_nobody_reads_it() {
+async fn objects_of_an_older_generation_are_freed_when_no_reader_holds_it() {
     let (informer, feed) = running();
     feed.send([list(1, vec![item("a", 1, 1), item("b", 1, 1), item("c", 1, 1)])]).await;
     reached(&informer, 1).await;
@@ -120,7 +120,7 @@ async fn nothing_of_an_older_state_is_kept_once_nobody_reads_it() {
     };
     feed.send([Delta::Upsert(item("a", 1, 2)), Delta::Delete(item("b", 1, 3))]).await;
     reached(&informer, 3).await;
-    assert!(a.upgrade().is_none() && b.upgrade().is_none(), "both generations have let go");
+    assert!(a.upgrade().is_none() && b.upgrade().is_none(), "no generation holds them");
     feed.send([list(5, vec![item("c", 1, 4)])]).await;
     reached(&informer, 5).await;
     assert!(c.upgrade().is_none());

@@ -1,4 +1,4 @@
-//! What a list does to the cache, and what handlers are told of it.
+//! How lists change the cache, and the events that handlers get.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use genclient_runtime::{
 use crate::support::*;
 
 #[tokio::test(start_paused = true)]
-async fn a_relist_turns_what_is_gone_into_deletes_with_the_last_known_state() {
+async fn a_relist_deletes_missing_objects_with_their_last_known_state() {
     let (informer, feed) = running();
     let recorder = Recorder::default();
     informer.add_event_handler(recorder.handler());
@@ -75,11 +75,11 @@ async fn an_informer_of_two_namespaces_is_synced_when_both_were_listed() {
     feed.send([list_of(scope("y"), 5, vec![item_in("y", "a", 1, 5)])]).await;
     assert!(informer.wait_for_sync().await);
     assert_eq!(informer.store().len(), 2);
-    assert_eq!(informer.resource_version().as_deref(), Some("4"), "as far as the last of them");
+    assert_eq!(informer.resource_version().as_deref(), Some("4"), "the older of both");
     feed.send([list_of(scope("x"), 9, vec![])]).await;
     eventually("x is empty", || informer.store().list_namespace("x", &Selector::everything()).is_empty())
         .await;
-    assert_eq!(informer.store().len(), 1, "a list of one namespace says nothing of the other");
+    assert_eq!(informer.store().len(), 1, "a list of one namespace does not affect the other");
 }
 
 #[tokio::test(start_paused = true)]
@@ -127,7 +127,7 @@ async fn an_object_recreated_without_its_deletion_being_watched_is_a_delete_and_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_relist_keeps_the_arc_of_an_unchanged_object_and_tells_nobody() {
+async fn an_unchanged_object_keeps_its_arc_in_a_relist_and_has_no_event() {
     let (informer, feed) = running();
     let recorder = Recorder::default();
     informer.add_event_handler(recorder.handler());
@@ -160,12 +160,12 @@ async fn a_relist_never_goes_back_in_time() {
     quiet().await;
     assert_eq!(recorder.texts()[told..], [] as [&str; 0]);
     assert_eq!(informer.store().get(&key("a")).expect("a is there").version, "20");
-    assert!(informer.store().get(&key("new")).is_some(), "the list was taken before it was made");
+    assert!(informer.store().get(&key("new")).is_some(), "the list is older than this object");
     assert_eq!(informer.resource_version().as_deref(), Some("22"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_was_set_back_is_believed_once_it_is_said_so() {
+async fn after_a_reset_the_next_list_is_applied_as_it_is() {
     let (informer, feed) = running();
     let recorder = Recorder::default();
     informer.add_event_handler(recorder.handler());
@@ -180,7 +180,7 @@ async fn a_server_that_was_set_back_is_believed_once_it_is_said_so() {
     assert_eq!(told, ["-after-the-backup95 Unknown", "~a90>a40 Relist"]);
     feed.send([list(45, vec![item("a", 1, 39)]), bookmark(51)]).await;
     reached(&informer, 51).await;
-    assert_eq!(informer.store().get(&key("a")).expect("a is there").version, "40", "it was said once");
+    assert_eq!(informer.store().get(&key("a")).expect("a is there").version, "40", "only one list");
 }
 
 #[tokio::test(start_paused = true)]
@@ -201,7 +201,7 @@ async fn an_older_state_or_deletion_from_the_watch_is_dropped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn versions_that_cannot_be_compared_are_taken_as_they_come() {
+async fn versions_that_cannot_be_ordered_are_applied_as_they_arrive() {
     let odd = |version: &str| {
         let mut odd = Item::clone(&item("a", 1, 0));
         odd.version = version.to_owned();
@@ -220,7 +220,7 @@ async fn versions_that_cannot_be_compared_are_taken_as_they_come() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watched_deletion_carries_the_final_state() {
+async fn a_watched_deletion_has_the_final_state() {
     let (informer, feed) = running();
     let recorder = Recorder::default();
     informer.add_event_handler(recorder.handler());
@@ -255,7 +255,7 @@ async fn an_object_that_does_not_decode_keeps_its_last_good_state() {
     reached(&informer, 7).await;
     quiet().await;
     assert_eq!(informer.invalid(), []);
-    assert_eq!(recorder.texts()[2..], ["~a1>a6 Watch"], "it was never told to be gone");
+    assert_eq!(recorder.texts()[2..], ["~a1>a6 Watch"], "it was never reported as deleted");
 }
 
 #[tokio::test(start_paused = true)]
@@ -272,7 +272,7 @@ async fn an_invalid_object_under_another_uid_is_another_object() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_deletion_of_an_object_that_does_not_decode_is_told_with_the_last_good_state() {
+async fn the_deletion_of_an_object_that_does_not_decode_has_the_last_good_state() {
     let (informer, feed) = running();
     let recorder = Recorder::default();
     informer.add_event_handler(recorder.handler());
@@ -285,7 +285,7 @@ async fn the_deletion_of_an_object_that_does_not_decode_is_told_with_the_last_go
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_update_says_how_it_was_learnt_of() {
+async fn an_update_has_its_cause() {
     let informer = resyncing();
     let feed = run(&informer);
     let recorder = Recorder::default();

@@ -1,4 +1,4 @@
-//! Resyncs: on each handler's own schedule, and never in the place of a change.
+//! Resyncs follow each handler's own schedule and never replace a change.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ async fn each_handler_has_its_own_resync_schedule() {
     let feed = run(&informer);
     feed.send([list(1, vec![item("a", 1, 1), item("b", 1, 1)])]).await;
     assert!(informer.wait_for_sync().await);
-    // A handler that comes while the informer runs has its schedule from then on.
+    // The schedule of a handler starts when it is added.
     every(3, &recorders[1]);
     tokio::time::sleep(Duration::from_millis(12_500)).await;
     let resyncs = |recorder: &Recorder| recorder.events().iter().filter(|event| event.is_resync()).count();
@@ -34,7 +34,7 @@ async fn each_handler_has_its_own_resync_schedule() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resync_never_masks_a_newer_update() {
+async fn a_resync_never_replaces_a_change() {
     let informer = resyncing();
     let feed = run(&informer);
     feed.send([list(1, vec![item("a", 1, 1), item("b", 1, 1)])]).await;
@@ -43,7 +43,7 @@ async fn a_resync_never_masks_a_newer_update() {
     quiet().await;
     let mut next = || events.next().now_or_never().flatten().map(|event| text(&event));
     assert!(next().is_some() && next().is_some());
-    // The update waits, then the resync comes; and the other way round.
+    // The resync comes while the update waits, and the other way round.
     feed.send([Delta::Upsert(item("a", 1, 2))]).await;
     tokio::time::sleep(RESYNC).await;
     feed.send([Delta::Upsert(item("b", 1, 3))]).await;
@@ -55,7 +55,7 @@ async fn a_resync_never_masks_a_newer_update() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resync_does_not_bring_back_what_is_deleted() {
+async fn a_resync_does_not_bring_back_a_deleted_object() {
     let informer = resyncing();
     let feed = run(&informer);
     feed.send([list(1, vec![item("a", 1, 1)])]).await;

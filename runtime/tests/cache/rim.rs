@@ -1,4 +1,4 @@
-//! Where the cache meets user code that panics or blocks, and its own end.
+//! User code that panics or blocks, and the end of an informer.
 
 use std::{
     hash::{Hash, Hasher},
@@ -20,7 +20,7 @@ use genclient_runtime::{
 
 use crate::support::*;
 
-/// A value whose `Hash` or `Eq` panics for one text.
+/// A value whose `Hash` or `Eq` panics for one string.
 #[derive(Clone, Debug)]
 struct Touchy {
     text: String,
@@ -73,7 +73,7 @@ async fn an_index_value_whose_hash_panics_is_caught_and_its_object_is_stored() {
 }
 
 #[tokio::test]
-async fn a_panic_while_a_change_is_applied_ends_the_informer_and_everybody_learns_it() {
+async fn the_informer_ends_when_applying_a_change_panics_and_so_do_all_who_wait() {
     let (informer, feed) = running();
     informer.add_index("touchy", Touchy::of).expect("a new index");
     let registration = informer.add_event_handler(|_: &Event<Item>| {});
@@ -92,7 +92,7 @@ async fn a_panic_while_a_change_is_applied_ends_the_informer_and_everybody_learn
     assert_eq!(waiting.await.unwrap(), Err(CatchUpError::Stopped { wanted: "9".to_owned() }));
     assert!(events.next().await.is_none(), "the stream ends");
     feed.0.closed().await;
-    assert_eq!(informer.store().keys(), [ObjectKey::namespaced("ns", "a")], "nothing is half done");
+    assert_eq!(informer.store().keys(), [ObjectKey::namespaced("ns", "a")], "the batch was not published");
     assert!(informer.add_event_handler(|_: &Event<Item>| {}).is_removed());
     assert!(!informer.add_event_handler(|_: &Event<Item>| {}).wait_for_sync().await);
 }
@@ -109,7 +109,7 @@ async fn a_panic_in_the_first_list_ends_the_wait_for_sync() {
 }
 
 #[tokio::test]
-async fn an_index_function_that_is_not_pure_finds_the_wrong_objects_and_makes_no_reader_panic() {
+async fn with_an_impure_index_function_a_lookup_never_panics() {
     let (informer, feed) = running();
     let calls = AtomicUsize::new(0);
     let index: Index<Item, usize> = informer
@@ -129,7 +129,7 @@ async fn an_index_function_that_is_not_pure_finds_the_wrong_objects_and_makes_no
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_handler_that_blocks_for_good_stops_no_worker_of_a_queue() {
+async fn a_handler_that_blocks_forever_stops_no_worker_of_a_queue() {
     let (informer, feed) = running();
     let (queue, (release, blocked)) = (WorkQueue::<ObjectKey>::new("keys"), mpsc::channel::<()>());
     let adding = queue.clone();
@@ -149,7 +149,7 @@ async fn a_handler_that_blocks_for_good_stops_no_worker_of_a_queue() {
             item.done();
         }
     });
-    // Let the worker fall asleep, so that it is woken from within the handler.
+    // Let the worker sleep, so that the handler wakes it.
     tokio::time::sleep(Duration::from_millis(50)).await;
     feed.send([list(1, vec![item("a", 1, 1)])]).await;
     feed.send((2..12).map(|version| Delta::Upsert(item(&format!("o{version}"), 1, version)))).await;
@@ -158,7 +158,7 @@ async fn a_handler_that_blocks_for_good_stops_no_worker_of_a_queue() {
 }
 
 #[test]
-fn a_handler_that_blocks_holds_up_nothing_else_on_a_runtime_of_one_thread() {
+fn a_handler_that_blocks_delays_nothing_else_on_a_runtime_with_one_thread() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let (informer, feed) = running();
@@ -181,7 +181,7 @@ fn a_handler_that_blocks_holds_up_nothing_else_on_a_runtime_of_one_thread() {
 }
 
 #[test]
-fn handlers_are_called_although_all_blocking_threads_are_taken() {
+fn handlers_are_called_although_all_blocking_threads_are_busy() {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap();
     let (release, blocked) = mpsc::channel::<()>();
@@ -241,7 +241,7 @@ async fn applying() -> (SharedInformer<Item>, Feed, Arc<AtomicBool>) {
 }
 
 #[tokio::test]
-async fn nobody_waits_for_a_list_that_is_being_applied() {
+async fn handlers_streams_and_readers_never_wait_for_a_list_that_is_being_applied() {
     let (informer, _feed, done) = applying().await;
     let begin = Instant::now();
     let deadline = informer.caught_up_to_version("7", Duration::ZERO).await;
@@ -250,7 +250,7 @@ async fn nobody_waits_for_a_list_that_is_being_applied() {
     let (recorder, mut events) = (Recorder::default(), informer.events());
     informer.add_event_handler(recorder.handler());
     assert_eq!(informer.store().len(), 0);
-    // The runtime's only thread is free as well.
+    // The only thread of the runtime is free as well.
     tokio::time::sleep(Duration::from_millis(10)).await;
     assert!(begin.elapsed() < Duration::from_millis(500), "{:?}", begin.elapsed());
     assert!(!done.load(Ordering::SeqCst), "the list is still being applied");
@@ -271,7 +271,7 @@ async fn stopping_does_not_wait_for_a_list_that_is_being_applied() {
 }
 
 #[tokio::test]
-async fn an_informer_whose_run_is_dropped_ends() {
+async fn the_informer_ends_when_the_future_of_run_is_dropped() {
     let informer = idle(vec![Scope::All]);
     let dropped = Arc::new(());
     let handler = informer.add_event_handler({
@@ -320,7 +320,7 @@ async fn catching_up_to_a_write_that_does_not_decode_is_an_error_that_says_so() 
 }
 
 #[tokio::test]
-async fn a_list_with_a_nameless_object_deletes_nothing() {
+async fn a_list_with_an_object_whose_name_cannot_be_read_deletes_nothing() {
     let (informer, feed) = running();
     feed.send([list(1, vec![item("a", 1, 1), item("b", 1, 1)])]).await;
     let mut nameless = invalid("", "", 5);
@@ -340,19 +340,19 @@ async fn a_list_with_a_nameless_object_deletes_nothing() {
 }
 
 #[tokio::test]
-async fn a_list_takes_a_recreated_object_whatever_its_version_is() {
+async fn a_recreated_object_in_a_list_replaces_the_old_one_regardless_of_their_versions() {
     let (informer, feed) = running();
     let recorder = Recorder::default();
     informer.add_event_handler(recorder.handler());
     feed.send([list(30, vec![item("a", 1, 20)])]).await;
     recorder.has(&["+a20 initial"]).await;
-    // An aggregated API server whose objects have versions of their own.
+    // An aggregated API server has its own versions.
     feed.send([list(31, vec![item("a", 2, 3)])]).await;
     recorder.has(&["+a20 initial", "-a20 Unknown", "+a3"]).await;
 }
 
 #[tokio::test]
-async fn the_age_of_the_cache_is_the_time_since_the_server_was_last_heard() {
+async fn the_age_of_the_cache_is_the_time_since_the_last_delta() {
     let (informer, feed) = running();
     assert_eq!(informer.age(), None);
     feed.send([list(1, vec![])]).await;

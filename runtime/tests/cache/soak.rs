@@ -1,4 +1,4 @@
-//! A long life under load: many objects, many events, many handlers of every temper.
+//! A long run under load: many objects, many events, and handlers that are fast, slow, stuck or panic.
 //!
 //! By default it is short; `GENCLIENT_LONG=1` runs it with 100,000 objects and 1,000,000 events.
 
@@ -22,7 +22,7 @@ use crate::support::*;
 
 const HANDLERS: usize = 50;
 
-/// What a handler has seen of every key, without keeping the objects.
+/// The last event of every key, without the objects.
 type Seen = Arc<Mutex<std::collections::HashMap<String, u64>>>;
 
 fn hear(seen: &Seen, event: &Event<Item>) {
@@ -34,14 +34,14 @@ fn hear(seen: &Seen, event: &Event<Item>) {
     };
 }
 
-/// The resident memory of this process in bytes, where the system tells.
+/// The resident memory of this process in bytes, if the system reports it.
 fn resident() -> Option<u64> {
     let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
     Some(statm.split(' ').nth(1)?.parse::<u64>().ok()? * 4096)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn nothing_is_lost_and_memory_is_bounded_in_a_long_life() {
+async fn nothing_is_lost_and_memory_is_bounded_in_a_long_run() {
     let (objects, events) =
         if std::env::var_os("GENCLIENT_LONG").is_some() { (100_000, 1_000_000) } else { (2_000, 20_000) };
     let informer = idle(vec![Scope::All]);
@@ -77,7 +77,7 @@ async fn nothing_is_lost_and_memory_is_bounded_in_a_long_life() {
     assert!(informer.wait_for_sync().await);
     let before = resident();
     let mut version = 1;
-    // A small generator of its own keeps the test the same on every machine.
+    // A fixed generator makes the test the same on every machine.
     let mut random = 0x9E37_79B9_7F4A_7C15_u64;
     for _ in 0..events {
         random ^= random << 13;
@@ -104,7 +104,7 @@ async fn nothing_is_lost_and_memory_is_bounded_in_a_long_life() {
     }
     assert!(panics.load(Ordering::Relaxed) > 0, "some did panic");
     if let (Some(before), Some(after)) = (before, resident()) {
-        // The stuck handler may hold one old and one new state a key; the test's own tables grow too.
+        // The stuck handler may hold one old and one new state per key. The tables of the test grow too.
         let bound = 2 * before + objects * HANDLERS as u64 * 128 + (64 << 20);
         assert!(after < bound, "{before} bytes grew to {after}");
     }

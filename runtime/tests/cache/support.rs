@@ -1,4 +1,4 @@
-//! A compact type of its own for the cache to hold, and ways to feed and watch an informer.
+//! A compact type to cache, and helpers that feed and observe an informer.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 /// Longer than any test takes on a loaded machine.
 pub const LONG: Duration = Duration::from_secs(120);
 
-/// What the tests cache. That it is no `kube::Resource` shows that the cache needs none.
+/// The type that the tests cache. It is not a `kube::Resource`: the cache does not need one.
 #[derive(Debug, Default, Clone, PartialEq, Eq, serde::Deserialize)]
 pub struct Item {
     pub namespace: Option<String>,
@@ -58,7 +58,7 @@ impl CacheObject for Item {
     }
 }
 
-/// An item of namespace `ns`, whose uid says which life of the name it is.
+/// An item in namespace `ns`. The number in its uid distinguishes objects with the same name.
 pub fn item(name: &str, life: u64, version: u64) -> Arc<Item> {
     item_in("ns", name, life, version)
 }
@@ -109,22 +109,22 @@ pub fn idle(scopes: Vec<Scope>) -> SharedInformer<Item> {
     SharedInformer::new(InformerConfig::new("items.example.com").scopes(scopes))
 }
 
-/// How often the listeners of [`resyncing`] are called with every object again.
+/// The resync period of [`resyncing`].
 pub const RESYNC: Duration = Duration::from_secs(1);
 
-/// An informer of everything with a resync, which does not run.
+/// An informer of all namespaces with a resync. It does not run.
 pub fn resyncing() -> SharedInformer<Item> {
     SharedInformer::new(InformerConfig::new("items.example.com").resync(RESYNC))
 }
 
-/// An informer of everything that runs, and what feeds it.
+/// A running informer of all namespaces, and the feed of its deltas.
 pub fn running() -> (SharedInformer<Item>, Feed) {
     let informer = idle(vec![Scope::All]);
     let feed = run(&informer);
     (informer, feed)
 }
 
-/// Lets an informer run.
+/// Runs an informer.
 pub fn run(informer: &SharedInformer<Item>) -> Feed {
     let (sender, receiver) = delta_queue(64);
     let running = informer.clone();
@@ -132,7 +132,7 @@ pub fn run(informer: &SharedInformer<Item>) -> Feed {
     Feed(sender)
 }
 
-/// Feeds an informer.
+/// Sends deltas to an informer.
 #[derive(Clone)]
 pub struct Feed(pub DeltaSender<Item>);
 
@@ -142,7 +142,7 @@ impl Feed {
     }
 }
 
-/// Waits until something holds that other tasks bring about.
+/// Waits until a condition holds that other tasks bring about.
 pub async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !holds() {
@@ -156,13 +156,13 @@ pub async fn reached(informer: &SharedInformer<Item>, version: u64) {
     informer.caught_up_to_version(&version.to_string(), LONG).await.expect("the cache catches up");
 }
 
-/// Lets every other task and handler run until it waits. Only on a paused clock, which stands still
-/// while anything runs.
+/// Lets every other task and handler run until it waits. It needs a paused clock, which does not advance
+/// while a task runs.
 pub async fn quiet() {
     tokio::time::sleep(Duration::from_millis(20)).await;
 }
 
-/// What a handler was told, in short, such as `+a1 ~a1>a2 -a2`.
+/// The events that a handler got, in short, such as `+a1 ~a1>a2 -a2`.
 #[derive(Clone, Default)]
 pub struct Recorder(Arc<Mutex<Vec<Event<Item>>>>);
 
@@ -203,7 +203,7 @@ pub fn text(event: &Event<Item>) -> String {
     }
 }
 
-/// What somebody knows who believes every event; finds fault with events that do not fit together.
+/// The state that follows from the events of one handler. It fails on events that do not fit together.
 #[derive(Default)]
 pub struct View(pub HashMap<ObjectKey, Arc<Item>>);
 
@@ -216,18 +216,18 @@ impl View {
                 assert!(before.is_none(), "added, and was there: {} over {before:?}", text(event));
             }
             Event::Updated { old, new, .. } => {
-                let before = self.0.insert(key, new.clone()).expect("what is updated is there");
+                let before = self.0.insert(key, new.clone()).expect("an updated object exists");
                 assert!(Arc::ptr_eq(&before, old), "`old` is not what was given last: {}", text(event));
                 assert_eq!(old.uid, new.uid, "an update has one uid: {}", text(event));
             }
             Event::Deleted { last, .. } => {
-                let before = self.0.remove(&key).expect("what is deleted is there");
+                let before = self.0.remove(&key).expect("a deleted object exists");
                 assert_eq!(before.uid, last.uid, "what is deleted is what was there: {}", text(event));
             }
         }
     }
 
-    /// Fails unless the view is the cache, down to the very `Arc`s.
+    /// Fails unless the view has the same `Arc`s as the cache.
     pub fn assert_is(&self, informer: &SharedInformer<Item>) {
         let snapshot = informer.store().snapshot();
         assert_eq!(self.0.len(), snapshot.len());

@@ -1,4 +1,4 @@
-//! How far the cache has come.
+//! The resource version of the cache, and waiting for it.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ async fn the_version_of_the_store_follows_lists_updates_deletes_invalid_objects_
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_sees_ones_own_write_once_the_cache_has_caught_up() {
+async fn a_write_is_visible_after_the_cache_has_caught_up_to_it() {
     let (informer, feed) = running();
     feed.send([list(1, vec![])]).await;
     let written = item("a", 1, 5);
@@ -46,7 +46,7 @@ async fn one_sees_ones_own_write_once_the_cache_has_caught_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cache_that_does_not_catch_up_in_time_says_how_far_it_is() {
+async fn catching_up_too_late_is_an_error_with_the_version_of_the_cache() {
     let (informer, feed) = running();
     let deadline = Duration::from_secs(3);
     assert_eq!(
@@ -61,7 +61,7 @@ async fn a_cache_that_does_not_catch_up_in_time_says_how_far_it_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_can_catch_up_to_any_version_or_a_malformed_one() {
+async fn catching_up_to_a_version_that_cannot_be_ordered_is_an_error() {
     let (informer, _feed) = running();
     for odd in ["0", "", "x", "007"] {
         assert_eq!(
@@ -84,7 +84,7 @@ async fn waiting_for_a_version_ends_with_the_informer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_namespace_of_an_informer_catches_up_for_itself() {
+async fn each_namespace_of_an_informer_catches_up_independently() {
     let scope = |namespace: &str| Scope::Namespace(namespace.into());
     let informer = idle(vec![scope("x"), scope("y")]);
     let feed = run(&informer);

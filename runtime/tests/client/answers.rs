@@ -1,4 +1,4 @@
-//! Errors, and answers that are not what was asked for.
+//! Errors, and responses that are not what was requested.
 
 use std::{error::Error as _, time::Duration};
 
@@ -25,7 +25,7 @@ async fn an_error_names_the_verb_the_kind_and_the_object() {
 }
 
 #[tokio::test]
-async fn an_answer_in_plain_text_is_judged_by_its_code() {
+async fn a_response_in_plain_text_is_classified_by_its_code() {
     let (client, _log) = in_process(|_: Received| Answer::text(404, "404 page not found\n"));
     let error = TypedClient::<ConfigMap>::cluster(client).get("a").await.unwrap_err();
     assert!(error.is_not_found());
@@ -33,7 +33,7 @@ async fn an_answer_in_plain_text_is_judged_by_its_code() {
 }
 
 #[tokio::test]
-async fn an_answer_that_does_not_decode_names_the_field() {
+async fn the_error_of_a_response_that_does_not_decode_names_the_field() {
     let (client, _log) = answering(invalid_config_map("a", 6));
     let error = client.get("a").await.unwrap_err();
     assert!(matches!(error.cause(), Cause::Decode { path, .. } if path == "data.port"), "{error}");
@@ -54,7 +54,7 @@ async fn a_page_of_html_is_not_an_object() {
 }
 
 #[tokio::test]
-async fn the_content_type_of_an_answer_does_not_matter() {
+async fn the_content_type_of_a_response_does_not_matter() {
     for content_type in ["application/json", "text/plain; charset=utf-8", "application/octet-stream", ""] {
         let (client, _log) = served_by(move |_: Received| {
             Answer::json(config_map("a", 6)).header("content-type", content_type)
@@ -64,7 +64,7 @@ async fn the_content_type_of_an_answer_does_not_matter() {
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_off_is_an_error_and_not_an_object() {
+async fn a_truncated_response_is_an_error() {
     let text = config_map("a", 6).to_string();
     let (first, _) = text.split_at(text.len() / 2);
     let half = first.to_owned();
@@ -84,7 +84,7 @@ async fn an_answer_that_breaks_off_is_an_error_and_not_an_object() {
 }
 
 #[tokio::test]
-async fn an_error_of_many_megabytes_is_judged_by_its_code() {
+async fn an_error_of_many_megabytes_is_classified_by_its_code() {
     let (client, _log) = served_by(|_: Received| Answer::text(404, vec![b'x'; 8 << 20]));
     let error = client.get("a").await.unwrap_err();
     assert!(error.is_not_found());
@@ -92,7 +92,7 @@ async fn an_error_of_many_megabytes_is_judged_by_its_code() {
 }
 
 #[tokio::test]
-async fn an_object_of_many_megabytes_comes_through() {
+async fn an_object_of_many_megabytes_is_read() {
     let mut large = config_map("a", 6);
     large["data"]["text"] = json!("x".repeat(32 << 20));
     let (client, _log) = answering(large);

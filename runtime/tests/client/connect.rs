@@ -51,7 +51,7 @@ async fn a_base_path_in_the_url_of_the_cluster_is_kept() {
 
 #[tokio::test]
 async fn the_timeouts_of_the_configuration_end_a_handshake_and_a_read() {
-    // The kernel accepts the connection, and nobody answers on it.
+    // The kernel accepts the connection, and no server answers.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     for scheme in ["https", "http"] {
@@ -80,7 +80,7 @@ fn ours(server: &ScriptedServer) -> Client {
     client::connect(server.config()).unwrap()
 }
 
-/// How many connections to this port on loopback have a keep-alive timer that runs out within 15 s.
+/// The number of connections to this port on loopback with a keep-alive timer of at most 15 s.
 fn keepalive_timers(port: u16) -> usize {
     const ESTABLISHED: &str = "01";
     const KEEPALIVE: &str = "02";

@@ -98,7 +98,7 @@ async fn the_timeout_covers_a_body_that_does_not_end() {
 }
 
 #[tokio::test]
-async fn the_timeout_covers_retries_even_if_the_server_asks_for_a_day_of_patience() {
+async fn the_timeout_covers_retries_even_if_the_server_asks_to_wait_for_a_day() {
     let server = ScriptedServer::start(|_: Received| {
         Answer::status(429, "TooManyRequests", "slow down").header("retry-after", 86_400)
     })
@@ -134,7 +134,7 @@ async fn the_time_in_the_queue_counts_towards_the_timeout() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn requests_that_give_up_in_the_queue_take_no_place_in_it() {
+async fn requests_that_time_out_in_the_queue_take_no_token() {
     let (client, seen) = timed(|client| client.rate_limit(1.0, 1).timeout(Duration::from_secs(3)));
     let mut requests: FuturesUnordered<_> = (0..100).map(|_| client.get("a").into_future()).collect();
     let mut sent = 0;

@@ -1,4 +1,4 @@
-//! What the typed client sends, and what it makes of the answers.
+//! The requests of the typed client, and how it handles the responses.
 
 mod answers;
 mod connect;

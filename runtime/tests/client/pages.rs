@@ -12,7 +12,7 @@ fn names(objects: &[ConfigMap]) -> Vec<&str> {
     objects.iter().filter_map(|object| object.metadata.name.as_deref()).collect()
 }
 
-/// What the server answers to a token that it has forgotten, and the token that it offers instead.
+/// The response to an expired token, with the token that the server offers instead.
 fn expired(newer: Option<&str>) -> Answer {
     let mut answer = status(410, "Expired", "the continue token has expired");
     if let Some(token) = newer {
@@ -75,7 +75,7 @@ async fn pages_end_with_the_error_if_they_cannot_go_on() {
     for (answer, requests) in [
         (Answer::status(403, "Forbidden", "no"), 2),
         (expired(None), 2),
-        // A server that offers nothing but tokens is not asked for ever.
+        // A server that offers nothing but tokens does not lead to an endless loop.
         (expired(Some("newer")), 3),
     ] {
         let (client, log) = served_by(script([first(), answer, expired(Some("newest"))]));
@@ -103,7 +103,7 @@ async fn all_starts_over_with_the_whole_list_once_if_the_version_has_expired() {
     assert!(client.pages(&ListParams::default()).all().await.unwrap_err().is_expired());
     assert_eq!(log.len(), 3, "once");
 
-    // The caller's own token says where to start; the whole list is not what was asked for.
+    // The caller's own token says where to start, so the whole list was not requested.
     let (client, log) = served_by(script([expired(None)]));
     let params = ListParams::default().continue_token("mine");
     assert!(client.pages(&params).all().await.unwrap_err().is_expired());
@@ -111,7 +111,7 @@ async fn all_starts_over_with_the_whole_list_once_if_the_version_has_expired() {
 }
 
 #[tokio::test]
-async fn pages_of_metadata_ask_for_metadata() {
+async fn pages_of_metadata_request_only_metadata() {
     let (client, log) = in_process(|_: Received| Answer::json(list(10, Vec::<Value>::new())));
     let pages = TypedClient::<PartialObjectMeta<Namespace>>::cluster(client).pages(&ListParams::default());
     assert!(pages.all().await.unwrap().is_empty());

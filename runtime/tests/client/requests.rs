@@ -92,7 +92,7 @@ async fn get_reads_one_object_and_list_the_kinds_own_list() {
 }
 
 #[tokio::test]
-async fn delete_carries_its_options_in_the_body_and_tells_an_object_from_a_status() {
+async fn delete_has_its_options_in_the_body_and_distinguishes_an_object_from_a_status() {
     let (client, log) = answering(config_map("a", 6));
     let outcome = client
         .delete("a")
@@ -115,7 +115,7 @@ async fn delete_carries_its_options_in_the_body_and_tells_an_object_from_a_statu
 }
 
 #[tokio::test]
-async fn delete_collection_carries_the_selectors() {
+async fn delete_collection_has_the_selectors_in_its_query() {
     let (client, log) = answering(list(10, []));
     let params = ListParams::default().labels("a=b");
     client.delete_collection(&params).propagation(PropagationPolicy::Background).await.unwrap();
@@ -124,7 +124,7 @@ async fn delete_collection_carries_the_selectors() {
 }
 
 #[tokio::test]
-async fn patch_carries_the_media_type_of_each_patch() {
+async fn each_patch_has_its_media_type() {
     let (client, log) = answering(config_map("a", 6));
     let change = json!({"data": {"x": "y"}});
     for (patch, media_type) in [
@@ -175,7 +175,7 @@ async fn an_apply_of_something_else_is_not_sent() {
 }
 
 #[tokio::test]
-async fn a_subresource_has_an_input_and_a_result_of_its_own() {
+async fn a_subresource_has_its_own_input_and_result() {
     let scale = json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "a"}, "spec": {"replicas": 3}});
     let (client, log) = answering(scale.clone());
     let found: Scale = client.get_subresource("a", "scale").await.unwrap();
@@ -229,7 +229,7 @@ async fn cluster_scoped_kinds_and_all_namespaces_have_no_namespace_in_their_path
 }
 
 #[tokio::test]
-async fn a_kind_of_metadata_only_asks_for_metadata_only() {
+async fn a_metadata_only_kind_requests_only_metadata() {
     let (client, log) = in_process(|_: Received| Answer::json(json!({"metadata": {"name": "a"}})));
     TypedClient::<PartialObjectMeta<Namespace>>::cluster(client).get("a").await.unwrap();
     assert_eq!(

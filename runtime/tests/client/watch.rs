@@ -1,4 +1,4 @@
-//! The watch that resumes by itself.
+//! The watch of the typed client, which resumes by itself.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::{served_by, support::*};
 
-/// What a watch delivers within a day of virtual time.
+/// The events of a watch within a day of virtual time.
 async fn events_within_a_day(client: &TypedClient<ConfigMap>) -> Vec<Result<WatchEvent<ConfigMap>>> {
     let (mut delivered, day) = (Vec::new(), Duration::from_secs(86_400));
     let mut events = client.watch(&ListParams::default().at("10"));
@@ -53,7 +53,7 @@ async fn a_watch_resumes_from_the_last_version() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_without_a_version_that_breaks_among_the_first_objects_begins_again() {
+async fn a_watch_without_a_version_that_is_cut_among_the_first_objects_starts_again() {
     let (client, log) = served_by(script([
         Answer::ended_watch([added(config_map("b", 9))]),
         Answer::watch([added(config_map("b", 9)), added(config_map("a", 3)), bookmark(10)]),
@@ -64,7 +64,7 @@ async fn a_watch_without_a_version_that_breaks_among_the_first_objects_begins_ag
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_that_resuming_does_not_help_against_is_reported_and_ends_the_stream() {
+async fn an_error_that_cannot_be_resumed_from_is_returned_and_ends_the_stream() {
     for (refusal, check) in [
         (Answer::status(410, "Expired", "too old"), Error::is_gone as fn(&_) -> bool),
         (Answer::ended_watch([error_event(410, "Gone", "too old")]), Error::is_gone),
@@ -90,7 +90,7 @@ async fn an_object_that_does_not_decode_is_an_event_like_any_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn something_unreadable_twice_from_the_same_version_is_an_error() {
+async fn a_line_that_is_unreadable_twice_from_the_same_version_is_an_error() {
     for line in ["<html>Please log in</html>\n", "{\"type\":\"ADDED\",\"object\":{\n"] {
         let (client, log) = served_by(move |_: Received| Answer::text(200, line));
         let events = events_within_a_day(&client).await;
@@ -112,7 +112,7 @@ async fn a_version_that_is_too_large_10_times_in_a_row_is_an_error() {
 
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_delivered_something_new_or_lasted_resumes_at_once() {
-    // Each watch brings one event and is cut, as behind a balancer without patience.
+    // Each watch delivers one event and is cut, as by an impatient load balancer.
     let (client, log) = served_by(|request: Received| {
         let version: u64 = request.query("resourceVersion").unwrap().parse().unwrap();
         let (writer, answer) = Answer::stream();
@@ -162,7 +162,7 @@ async fn retry_after_is_honoured_for_up_to_5_minutes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_line_without_an_end_is_unreadable() {
+async fn a_line_that_is_too_long_is_unreadable() {
     let (client, log) = served_by(|_: Received| {
         let (writer, answer) = Answer::stream();
         let piece = bytes::Bytes::from(vec![b'x'; 1 << 20]);
@@ -179,7 +179,7 @@ async fn a_line_without_an_end_is_unreadable() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn something_unreadable_is_forgotten_when_the_watch_moves_on() {
+async fn an_unreadable_line_is_forgotten_when_the_watch_moves_on() {
     let garbage = || Answer::text(200, "garbage\n");
     let (client, _log) = served_by(script([
         garbage(),
@@ -192,7 +192,7 @@ async fn something_unreadable_is_forgotten_when_the_watch_moves_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn events_before_a_break_are_delivered_before_the_watch_resumes() {
+async fn events_before_a_cut_are_delivered_before_the_watch_resumes() {
     let (client, _log) = served_by(script([Answer::ended_watch([
         added(config_map("a", 11)),
         added(config_map("b", 12)),

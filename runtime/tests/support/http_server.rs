@@ -1,4 +1,4 @@
-//! A server behind a socket.
+//! A scripted server behind a socket.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -11,7 +11,7 @@ use tokio::{
 
 use super::{Answer, Handler, Log, Piece, Received};
 
-/// A server on loopback. It ends with the value.
+/// A server on loopback. It stops when it is dropped.
 pub struct ScriptedServer {
     address: SocketAddr,
     log: Log,
@@ -28,7 +28,7 @@ impl ScriptedServer {
             let mut connections = JoinSet::new();
             while let Ok((connection, _)) = listener.accept().await {
                 let (handler, log) = (Arc::clone(&handler), requests.clone());
-                // A connection that breaks is part of the script.
+                // A broken connection is part of the script.
                 connections.spawn(async move { drop(serve(connection, &*handler, &log).await) });
             }
         });
@@ -39,7 +39,7 @@ impl ScriptedServer {
         &self.log
     }
 
-    /// A client as kube makes it by default, its retries included.
+    /// A client with the default configuration of kube, including its retries.
     pub fn client(&self) -> kube::Client {
         kube::Client::try_from(self.config()).expect("the configuration is complete")
     }
@@ -69,7 +69,7 @@ async fn serve(connection: TcpStream, handler: &impl Handler, log: &Log) -> std:
                 stream.write_all(b"HTTP/1.1 200 Scripted\r\ntransfer-encoding: chunked\r\n\r\n").await?;
                 stream.flush().await?;
                 loop {
-                    // A client that goes away is noticed while nothing is written.
+                    // Notices a client that disconnects while nothing is written.
                     let piece = tokio::select! {
                         piece = pieces.recv() => piece,
                         gone = stream.fill_buf() => { gone?; return Ok(()) }

@@ -1,4 +1,4 @@
-//! A server without a network, for tests on a paused clock.
+//! A scripted server without a network, for tests on a paused clock.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -26,7 +26,7 @@ pub fn in_process(handler: impl Handler) -> (kube::Client, Log) {
                 .headers
                 .iter()
                 .map(|(name, value)| (name.to_string(), value.to_str().unwrap_or_default().to_owned()));
-            let body = body.collect().await.expect("a request's body is at hand").to_bytes();
+            let body = body.collect().await.expect("the body of a request is complete").to_bytes();
             let target = parts.uri.path_and_query().expect("a request has a path").as_str();
             let received = Received::new(parts.method.as_str(), target, headers, body);
             log.push(received.clone());

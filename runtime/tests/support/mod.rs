@@ -1,8 +1,8 @@
-//! A Kubernetes API server that does exactly what a test says.
+//! A scripted Kubernetes API server.
 //!
-//! A test gives one function from a request to an [`Answer`]. It stands either behind a real socket
-//! ([`ScriptedServer`]), where cuts and chunks are those of a network, or directly behind the client
-//! ([`in_process`]), where tokio's paused clock can be used. Both write down each request.
+//! A test provides one function from a request to an [`Answer`]. It runs either behind a real socket
+//! ([`ScriptedServer`]), with the cuts and chunks of a network, or directly behind the client
+//! ([`in_process`]), where tokio's clock can be paused. Both log each request.
 
 #![allow(dead_code, unused_imports, reason = "each test binary uses its own part")]
 
@@ -24,14 +24,14 @@ pub use recorder::{Recorder, View, recorder};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-/// The configuration of a reflector that differs from the default in this.
+/// The default configuration of a reflector with this change.
 pub fn config<K>(change: impl FnOnce(&mut ReflectorConfig<K>)) -> ReflectorConfig<K> {
     let mut config = ReflectorConfig::default();
     change(&mut config);
     config
 }
 
-/// A request as the server saw it.
+/// A request that the server received.
 #[derive(Clone, Debug)]
 pub struct Received {
     pub method: String,
@@ -70,19 +70,19 @@ impl Received {
     }
 }
 
-/// What a server answers.
+/// The response of a server.
 pub enum Answer {
-    /// A whole answer.
+    /// A complete response.
     Whole { status: u16, headers: Vec<(&'static str, String)>, body: Bytes },
-    /// A body that the test writes piece by piece.
+    /// A body that the test writes chunk by chunk.
     Stream(mpsc::Receiver<Piece>),
-    /// No answer: the connection is closed.
+    /// No response: the connection is closed.
     Refuse,
-    /// No answer, and no end of the connection either.
+    /// No response, and the connection stays open.
     Silence,
 }
 
-/// A piece of a body.
+/// A chunk of a body.
 pub enum Piece {
     Bytes(Bytes),
     /// The connection breaks.
@@ -110,13 +110,13 @@ impl Answer {
         self
     }
 
-    /// A body that the test writes; it ends regularly when the writer is dropped.
+    /// A body that the test writes. It ends regularly when the writer is dropped.
     pub fn stream() -> (Writer, Self) {
         let (sender, receiver) = mpsc::channel(1024);
         (Writer(sender), Self::Stream(receiver))
     }
 
-    /// A watch that tells these events and then stays open.
+    /// A watch that sends these events and then stays open.
     pub fn watch(events: impl IntoIterator<Item = Value>) -> Self {
         let (writer, answer) = Self::stream();
         for event in events {
@@ -126,7 +126,7 @@ impl Answer {
         answer
     }
 
-    /// A watch that tells these events and ends.
+    /// A watch that sends these events and ends.
     pub fn ended_watch(events: impl IntoIterator<Item = Value>) -> Self {
         let lines: String = events.into_iter().map(|event| line(&event)).collect();
         Self::text(200, lines)
@@ -154,7 +154,7 @@ pub fn line(event: &Value) -> String {
     format!("{}\n", written(event))
 }
 
-/// Writes the body of an answer.
+/// Writes the body of a response.
 #[derive(Clone)]
 pub struct Writer(mpsc::Sender<Piece>);
 
@@ -174,27 +174,27 @@ impl Writer {
         self.0.try_send(Piece::Cut).unwrap_or_else(|_| panic!("nobody reads the answer"));
     }
 
-    /// How many more pieces can be written before the client reads.
+    /// The number of chunks that can be written before the client reads.
     pub fn capacity(&self) -> usize {
         self.0.capacity()
     }
 
-    /// Waits until the client has gone away.
+    /// Waits until the client has disconnected.
     pub async fn closed(&self) {
         self.0.closed().await;
     }
 
-    /// Keeps the body open for as long as the client reads it.
+    /// Keeps the body open while the client reads it.
     pub fn leave_open(self) {
         tokio::spawn(async move { self.0.closed().await });
     }
 }
 
-/// What a test has its server do.
+/// The script of a server.
 pub trait Handler: Fn(Received) -> Answer + Send + Sync + 'static {}
 impl<F: Fn(Received) -> Answer + Send + Sync + 'static> Handler for F {}
 
-/// The requests that a server saw.
+/// The requests that a server received.
 #[derive(Clone, Debug, Default)]
 pub struct Log(Arc<Mutex<Vec<Received>>>);
 

@@ -1,4 +1,4 @@
-//! A sink that remembers, for tests of the reflector alone.
+//! A sink that records deltas, for tests of the reflector alone.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -9,7 +9,7 @@ use genclient_runtime::{
 };
 use tokio::sync::mpsc;
 
-/// A sink and the view of what it was sent.
+/// A sink, and the view of the deltas that it got.
 pub fn recorder<K: CacheObject>() -> (Recorder<K>, View<K>) {
     let (sender, receiver) = mpsc::channel(1);
     let view = View {
@@ -33,13 +33,13 @@ impl<K: CacheObject> DeltaSink<K> for Recorder<K> {
     }
 }
 
-/// What the deltas add up to.
+/// The state that follows from the deltas.
 pub struct View<K> {
     receiver: mpsc::Receiver<Vec<Delta<K>>>,
     pub objects: BTreeMap<String, Arc<K>>,
     pub invalid: Vec<InvalidObject>,
     pub version: String,
-    /// How many whole states there were.
+    /// The number of lists.
     pub replaced: usize,
     /// How often the server's history was set back.
     pub reset: usize,
@@ -48,7 +48,7 @@ pub struct View<K> {
 impl<K: CacheObject + std::fmt::Debug> View<K> {
     /// Waits for a batch and applies it.
     pub async fn next(&mut self) {
-        // On a paused clock this is over at once; it turns a batch that never comes into a failure.
+        // On a paused clock this takes no time. It turns a missing batch into a failure.
         let batch = tokio::time::timeout(Duration::from_secs(1200), self.receiver.recv()).await;
         let batch = batch.expect("a batch comes").expect("the reflector is at work");
         for delta in batch {
@@ -63,7 +63,7 @@ impl<K: CacheObject + std::fmt::Debug> View<K> {
         }
     }
 
-    /// Name and version of each object.
+    /// The name and version of each object.
     pub fn names(&self) -> Vec<String> {
         self.objects.iter().map(|(name, object)| format!("{name}@{}", object.resource_version())).collect()
     }

@@ -6,6 +6,22 @@ use super::*;
 use crate::metrics::{self as names, test_recorder::TestRecorder};
 
 #[tokio::test(start_paused = true)]
+async fn the_gauges_of_running_reconciliations_are_updated_every_half_second() {
+    let recorder = TestRecorder::default();
+    let queue = recorder.observe(|| WorkQueue::<u32>::new("gauges"));
+    queue.add(1);
+    let _running = queue.next().await;
+    for passed in 1..=6_u32 {
+        tokio::time::sleep(500 * MS).await;
+        for name in [names::WORKQUEUE_UNFINISHED, names::WORKQUEUE_LONGEST_RUNNING] {
+            let shown = recorder.gauge(&format!("{name}{{queue=\"gauges\"}}"));
+            let lag = 0.5 * f64::from(passed) - shown;
+            assert!((0.0..=0.5).contains(&lag), "{name} is {shown} after {passed} half seconds");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn everything_a_queue_does_is_measured() {
     let recorder = TestRecorder::default();
     let of = |name: &str| format!("{name}{{queue=\"measured\"}}");
