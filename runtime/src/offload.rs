@@ -1,9 +1,9 @@
-//! Work that would hold up the async threads, on the runtime's threads for blocking work.
+//! Runs long work on the runtime's blocking threads.
 //!
-//! - Work that no thread has begun within [`PATIENCE`] can be taken back and done where its result is
-//!   awaited: a program whose blocking threads are all taken becomes slower, and does not stop.
+//! - Work that no thread has started within [`PATIENCE`] is done where its result is awaited: a program
+//!   whose blocking threads are all busy becomes slower, but does not stop.
 //! - A panic of the work is raised where its result is awaited.
-//! - Work whose result nobody awaits any more can notice that and stop early.
+//! - Work can notice that its result is no longer awaited, and stop early.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -26,7 +26,7 @@ pub(crate) struct Offloaded<I, T> {
     /// `None` if the operating system has no thread to give.
     thread: Option<JoinHandle<Option<T>>>,
     take_back_at: Instant,
-    /// The work looks at this to learn whether anybody awaits it.
+    /// Lets the work check whether its result is still awaited.
     _awaited: Arc<()>,
 }
 
@@ -60,7 +60,7 @@ impl<I: Send + 'static, T: Send + 'static> Offloaded<I, T> {
     /// Waits for the result, or gives the input back if no thread takes it in time. After that it
     /// never resolves again.
     ///
-    /// Dropping the future loses nothing: the next call goes on waiting.
+    /// Dropping the future loses nothing: the next call continues to wait.
     pub(crate) async fn join(&mut self) -> Result<T, I> {
         if let Some(thread) = &mut self.thread {
             let result = tokio::select! {
@@ -74,7 +74,7 @@ impl<I: Send + 'static, T: Send + 'static> Offloaded<I, T> {
             match result {
                 Some(Ok(Some(result))) => return Ok(result),
                 Some(Err(error)) if error.is_panic() => resume_unwind(error.into_panic()),
-                // No thread has begun, or the runtime shuts down and has cancelled the job.
+                // No thread has started it, or the runtime shuts down and has cancelled the job.
                 Some(Ok(None) | Err(_)) | None => {}
             }
         }

@@ -1,4 +1,4 @@
-//! Owner references, which tell the garbage collector and controllers whom an object belongs to.
+//! Owner references, which say to which owners an object belongs.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Resource;

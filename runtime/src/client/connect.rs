@@ -19,7 +19,7 @@ const KEEPALIVE_IDLE: Duration = Duration::from_secs(15);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 /// … and this many times, before it closes the connection: 15 s + 3 × 10 s = 45 s.
 const KEEPALIVE_PROBES: u32 = 3;
-/// For so long sent bytes may stay unacknowledged. On Linux it replaces the number of probes too, so
+/// How long sent bytes may stay unacknowledged. On Linux it replaces the number of probes too, so
 /// an idle connection to a dead peer is closed after 35 s.
 #[cfg(target_os = "linux")]
 const USER_TIMEOUT: Duration = Duration::from_secs(30);

@@ -164,7 +164,7 @@ fn next_token(token: Option<String>) -> Option<String> {
     token.filter(|token| !token.is_empty())
 }
 
-/// The token with which an expired list goes on in a newer state. The server sends it with the error.
+/// The token with which an expired list continues in a newer state. The server sends it with the error.
 fn newer_state(error: &Error) -> Option<String> {
     let status = error.status().filter(|_| error.is_expired())?;
     next_token(status.metadata.as_ref()?.continue_.clone())

@@ -1,9 +1,9 @@
-//! From bytes to objects.
+//! Decodes lists and watches.
 //!
-//! - An object that does not decode never costs more than itself: not the stream it came on, nor the
-//!   rest of its list. It becomes an [`InvalidObject`] with its key, uid, resource version and the
-//!   path of the wrong field. This includes an object that is nested too deeply for the JSON parser
-//!   and a type whose `Deserialize` panics.
+//! - An object that does not decode interrupts neither its stream nor the rest of its list. It becomes
+//!   an [`InvalidObject`] with its key, uid, resource version and the path of the wrong field. This
+//!   includes an object that is nested too deeply for the JSON parser and a type whose `Deserialize`
+//!   panics.
 //! - A valid object is parsed once. Only an object that does not decode is parsed again.
 //! - A BOOKMARK is read as metadata and an ERROR as a status, whatever the type is.
 
@@ -84,7 +84,7 @@ impl<'de, K: DeserializeOwned> DeserializeSeed<'de> for ObjectSeed<K> {
 /// decode, or the type's `Deserialize` panicked. Text that ends too early cannot be helped.
 ///
 /// The JSON parser calls nesting beyond its limit a syntax error, so the kind of the error does not
-/// tell an odd object from a broken stream. The second look does: it skips values of any depth.
+/// distinguish an odd object from a broken stream. The second pass does: it skips values of any depth.
 fn first_look<T>(parse: impl FnOnce() -> Result<T, serde_json::Error>) -> Result<Option<T>, Unreadable> {
     match catch_unwind(AssertUnwindSafe(parse)) {
         Ok(Ok(parsed)) => Ok(Some(parsed)),
@@ -114,7 +114,7 @@ fn decode_object<K: DeserializeOwned>(text: &str, seed: ObjectSeed<K>) -> Result
     })
 }
 
-/// What can be read of any object, whatever is wrong with the rest.
+/// The metadata that can be read from an object even if the rest is wrong.
 #[derive(Default)]
 struct Identity {
     name: String,

@@ -17,7 +17,7 @@ const EVENTS_PER_TURN: usize = 32;
 ///
 /// Each handler is called with one event after the other, so it may keep state without a lock. It runs
 /// on the runtime's blocking threads, one at a time per handler. A handler may therefore block, and one
-/// that is slow or blocks for good delays neither other handlers nor anything else; its own backlog
+/// that is slow or blocks forever delays neither other handlers nor anything else; its own backlog
 /// stays at two events per key. A handler that works with async code uses
 /// [`SharedInformer::events`](crate::SharedInformer::events) instead.
 ///

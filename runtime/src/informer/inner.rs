@@ -46,7 +46,7 @@ pub(crate) struct Inner<K> {
     /// Locked for a moment only.
     registry: Mutex<Registry<K>>,
     pub(super) synced: SyncSender,
-    /// When the cache last changed, or learnt that nothing had changed.
+    /// When the cache last changed, or was confirmed not to have changed.
     pub(super) moved: watch::Sender<Option<Instant>>,
     /// Set to end the informer.
     ending: watch::Sender<bool>,
@@ -89,7 +89,7 @@ pub(super) struct NewListener<K> {
 
 /// A new listener.
 pub(super) enum Registered<K> {
-    /// It will be told of every object and every change.
+    /// It will get every object and every change.
     Open(Arc<Subscriber<K>>),
     /// The informer has ended.
     Ended(Arc<Subscriber<K>>),

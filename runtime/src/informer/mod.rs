@@ -2,11 +2,11 @@
 //!
 //! * Readers see a change before any handler is called with it.
 //! * Handlers can be added and removed at any time. One that is added late is first called with every
-//!   object, as `Added { initial: true }`, and has a synced signal of its own.
+//!   object, as `Added { initial: true }`, and has its own synced signal.
 //! * Each handler gets the events of one object in order and without a gap; see [`Event`]. A slow
 //!   handler gets fewer events; see the table in `backlog`. Its backlog is bounded by two events per
 //!   key.
-//! * A handler that panics, or blocks for good, disturbs no other handler, no work queue and no cache:
+//! * A handler that panics or blocks forever disturbs no other handler, no work queue and no cache:
 //!   handlers run on the runtime's blocking threads.
 //! * A resync calls a handler with every object again, on that handler's own schedule. It never
 //!   replaces a change.
@@ -16,7 +16,7 @@
 //!   list that is being applied. A large list is applied on a blocking thread.
 //! * The informer ends when it is stopped, when its source ends, when the future of [`run`] is dropped,
 //!   when the last handle of it and of its store is dropped, and when applying a change panics. Handlers
-//!   and streams then end, and so does everybody who waits; [`SharedInformer::failure`] has the panic.
+//!   and streams then end, and so do all calls that wait; [`SharedInformer::failure`] has the panic.
 //!
 //! [`run`]: SharedInformer::run
 
@@ -66,7 +66,7 @@ pub struct InformerConfig {
     pub resync: Option<Duration>,
     /// Whether the objects are metadata only. It is a label of the metrics.
     pub metadata_only: bool,
-    /// A name that tells the informer's metrics from those of others of the same resource.
+    /// A name that distinguishes the metrics of the informer from those of others of the same resource.
     pub name: Option<Arc<str>>,
 }
 
@@ -141,7 +141,7 @@ impl<K: CacheObject> SharedInformer<K> {
         self.register(Box::new(handler), self.inner.config.resync)
     }
 
-    /// Adds a handler with a resync period of its own; zero means never.
+    /// Adds a handler with its own resync period; zero means never.
     pub fn add_event_handler_with_resync(
         &self,
         handler: impl EventHandler<K>,
@@ -229,7 +229,7 @@ impl<K: CacheObject> SharedInformer<K> {
         self.store.resource_version()
     }
 
-    /// How long ago the cache last changed or learnt that nothing had changed: the time since the last
+    /// How long ago the cache last changed, or was confirmed not to have changed: the time since the last
     /// list, event or bookmark. `None` before the first.
     ///
     /// A Kubernetes API server sends a bookmark about every minute, so a much greater age means that
@@ -244,12 +244,12 @@ impl<K: CacheObject> SharedInformer<K> {
         self.inner.stop();
     }
 
-    /// Whether the informer has ended, for whatever reason.
+    /// Whether the informer has ended, for any reason.
     pub fn is_stopped(&self) -> bool {
         self.inner.is_ended()
     }
 
-    /// Waits until the informer has ended, for whatever reason.
+    /// Waits until the informer has ended, for any reason.
     pub async fn stopped(&self) {
         self.inner.ended().await;
     }

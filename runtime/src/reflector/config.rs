@@ -118,7 +118,7 @@ pub struct ReflectorConfig<K> {
     pub transform: Option<Transform<K>>,
     /// Called with the error of each failed attempt. The log has each change of state once.
     pub on_error: Option<ErrorHook>,
-    /// A name that tells the reflector's metrics from those of others of the same resource.
+    /// A name that distinguishes the metrics of the reflector from those of others of the same resource.
     pub name: Option<Arc<str>>,
 }
 

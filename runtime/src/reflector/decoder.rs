@@ -1,9 +1,8 @@
-//! From bytes to objects that are ready for the cache.
+//! Decodes lists and watches into objects that are ready for the cache.
 //!
-//! Large pieces are decoded on blocking threads, where they hold up no task, while the connection is
-//! read on. Small pieces are decoded in place, which is quicker than handing them over. There are never
-//! more jobs than processors; what finds no thread is decoded in place too, in slices between which
-//! other tasks run.
+//! Large batches are decoded on blocking threads while the connection is read further. Small batches are
+//! decoded in place, which is faster than handing them over. There are never more jobs than processors. A
+//! batch without a free thread is decoded in place too, in slices between which other tasks run.
 
 use std::{
     sync::{Arc, LazyLock},
@@ -56,7 +55,7 @@ pub(super) struct DecodedLines<K> {
 pub(super) enum Decoding<K> {
     /// On another thread.
     There(Offloaded<(Vec<Bytes>, Job), DecodedLines<K>>),
-    /// In place, once somebody waits for them.
+    /// In place, when they are awaited.
     Here(Slices<K>),
 }
 
@@ -145,7 +144,7 @@ impl<K: Watched> Decoder<K> {
     fn finish(&self, mut object: K) -> Result<Arc<K>, InvalidObject> {
         let problem = match &self.scope {
             _ if object.name().is_empty() => Some("the object has no name".to_owned()),
-            // It would stay in the cache for good: no list of its own namespace is ever read.
+            // It would stay in the cache forever: no list of its own namespace is ever read.
             Scope::Namespace(namespace) if object.namespace() != Some(namespace) => {
                 Some(format!("the object is not in namespace {namespace}, which was asked for"))
             }

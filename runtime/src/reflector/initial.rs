@@ -48,7 +48,7 @@ impl<K: Watched> Initial<K> {
         changed.invalid.remove(key);
     }
 
-    /// The object exists, in a state that does not decode: whatever was told of it before is outdated.
+    /// The object exists in a state that does not decode. Its earlier states in this list are outdated.
     pub(super) fn invalidate(&mut self, object: InvalidObject) {
         let changed = self.changed();
         changed.objects.remove(&object.key);

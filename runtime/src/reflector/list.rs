@@ -213,7 +213,7 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
                         )
                         .await?;
                         // Changes that came with the last piece of the list belong to the watch, which
-                        // goes on from the list even if one of them cannot be read.
+                        // continues from the list even if one of them cannot be read.
                         events.put_back(DecodedLines { events: list.collect(), unreadable });
                         events.allow_silence(watch_silence);
                         return Ok(Streamed::Then(Next::Watch(Some(Box::new(events)))));

@@ -16,13 +16,14 @@
 //!   server are waited for; a server's `Retry-After` is honoured, up to five minutes. A panic is
 //!   logged and counted, and the reflector lists again after a pause. Each such state is logged once,
 //!   in words, and can be seen in [`Reflector::state`].
-//! - **An object that does not decode** is reported as such and costs nothing but itself: one that is
-//!   nested too deeply, one without a name, one whose type or transform panics included.
+//! - **An object that does not decode interrupts neither the list nor the watch.** It is reported as
+//!   invalid. This includes an object that is nested too deeply, has no name, or makes its type or
+//!   transform panic.
 //! - **Decoding does not block async threads.** Lists and busy watches are decoded on blocking threads, a few
 //!   batches at a time, while the connection is read on; if no such thread is free, they are decoded
 //!   in place in slices.
 //! - **Back-pressure.** While the sink does not take a batch, only these few batches are read ahead.
-//! - **Silence is noticed.** A connection that died without a word is given up; see [`Timeouts`].
+//! - **Silence is noticed.** A dead connection is given up; see [`Timeouts`].
 //!
 //! The reflector works while [`Reflector::run`] is polled. Dropping that future, or closing the sink,
 //! ends it.
@@ -151,7 +152,7 @@ enum Stop {
     Failed(Error),
     /// The watch worked until its connection was lost.
     Cut(Error),
-    /// The watch cannot tell what changed, for this reason, but a list can.
+    /// The watch cannot show what changed, for this reason, but a list can.
     Relist(Error),
 }
 

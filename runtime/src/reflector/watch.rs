@@ -89,7 +89,7 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
                     Delta::Bookmark { scope: self.config.scope.clone(), resource_version }
                 }
                 Decoded::Error(status) => return Err(self.refused(status).into()),
-                // Only a list can tell which object is gone.
+                // Only a list shows which object is gone.
                 Decoded::InvalidDeleted(invalid) if invalid.key.name.is_empty() => {
                     return Err(Stop::Relist(self.nameless(&invalid.error)));
                 }

@@ -1,10 +1,10 @@
 //! Lists and watches on the wire, under the reflector and the typed client's watch.
 //!
-//! - These requests are not retried underneath. kube's default configuration repeats a request that is
-//!   answered with 429, 503 or 504 up to 15 times, the opening of a watch included. A cache must see
+//! - These requests are not retried by kube, whose default configuration repeats a request that is
+//!   answered with 429, 503 or 504 up to 15 times, including the opening of a watch. A cache must see
 //!   each refusal, honour its `Retry-After`, and report what it waits for.
 //! - Watches ask for `Accept-Encoding: identity`: compression delays small events.
-//! - Silence is limited, not duration: a slow list or watch may go on as long as bytes arrive, and a
+//! - Silence is limited, not duration: a slow list or watch may continue as long as bytes arrive, and a
 //!   dead connection is given up. See [`Timeouts`].
 
 mod call;
