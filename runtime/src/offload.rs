@@ -65,17 +65,24 @@ impl<I: Send + 'static, T: Send + 'static> Offloaded<I, T> {
         if let Some(thread) = &mut self.thread {
             let result = tokio::select! {
                 biased;
-                result = &mut *thread => Some(result),
+                result = &mut *thread => result,
                 () = sleep_until(self.take_back_at) => {
-                    let is_begun = self.input.lock().is_none();
-                    if is_begun { Some(thread.await) } else { None }
+                    // Looking and taking are one step, or a thread could take the input in between.
+                    let input = self.input.lock().take();
+                    match input {
+                        Some(input) => {
+                            self.thread = None;
+                            return Err(input);
+                        }
+                        None => thread.await,
+                    }
                 }
             };
             match result {
-                Some(Ok(Some(result))) => return Ok(result),
-                Some(Err(error)) if error.is_panic() => resume_unwind(error.into_panic()),
-                // No thread has begun, or the runtime shuts down and has cancelled the job.
-                Some(Ok(None) | Err(_)) | None => {}
+                Ok(Some(result)) => return Ok(result),
+                Err(error) if error.is_panic() => resume_unwind(error.into_panic()),
+                // The runtime shuts down and has cancelled the job.
+                Ok(None) | Err(_) => {}
             }
         }
         self.thread = None;
@@ -142,6 +149,36 @@ mod tests {
             let again = tokio::time::timeout(Duration::from_millis(50), offloaded.join()).await;
             assert!(!matches!(again, Ok(Ok(_))), "work that was taken back is not done twice");
         });
+    }
+
+    #[test]
+    fn work_that_a_thread_takes_while_it_is_taken_back_is_done_once_and_never_lost() {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .max_blocking_threads(1)
+            .build()
+            .unwrap();
+        for lead in [0, 1, 2] {
+            let (release, blocked) = mpsc::channel::<()>();
+            runtime.spawn_blocking(move || blocked.recv());
+            let all = runtime.block_on(async {
+                let jobs: Vec<_> =
+                    (0..5_000).map(|job| Offloaded::new(job, |job, _: &Awaited| job)).collect();
+                // The only thread begins its way through the jobs when they are about to be taken back.
+                std::thread::spawn(move || {
+                    std::thread::sleep(PATIENCE - Duration::from_millis(lead));
+                    drop(release);
+                });
+                let joins = jobs.into_iter().map(|mut job| async move {
+                    match job.join().await {
+                        Ok(job) | Err(job) => job,
+                    }
+                });
+                tokio::time::timeout(Duration::from_secs(60), futures::future::join_all(joins)).await
+            });
+            assert!(all.is_ok_and(|all| all.into_iter().eq(0..5_000)), "every job has one result");
+        }
     }
 
     #[tokio::test]

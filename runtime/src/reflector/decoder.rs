@@ -6,13 +6,14 @@
 //! other tasks run.
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, LazyLock},
     thread::available_parallelism,
 };
 
 use bytes::Bytes;
-use tokio::sync::Semaphore;
-use tokio_util::task::TaskTracker;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
 use super::Transform;
 use crate::{
@@ -20,6 +21,7 @@ use crate::{
     delta::{InvalidObject, Scope},
     object::{ObjectKey, Watched},
     offload::{Awaited, Offloaded},
+    panics,
 };
 
 /// Fewer bytes than this are decoded in place.
@@ -48,7 +50,7 @@ pub(super) struct DecodedLines<K> {
 /// Lines that are being decoded.
 pub(super) enum Decoding<K> {
     /// On another thread.
-    There(Offloaded<Vec<Bytes>, DecodedLines<K>>),
+    There(Offloaded<(Vec<Bytes>, OwnedSemaphorePermit, TaskTrackerToken), DecodedLines<K>>),
     /// In place, once somebody waits for them.
     Here(Slices<K>),
 }
@@ -67,8 +69,8 @@ impl<K: Watched> Decoder<K> {
         }
         let Ok(permit) = JOBS.clone().try_acquire_owned() else { return Decoding::Here(Slices::new(lines)) };
         let (decoder, token) = (self.clone(), self.jobs.token());
-        Decoding::There(Offloaded::new(lines, move |lines, awaited| {
-            let _running = (permit, token);
+        // The permit and the token go with the input: if it is taken back, so are they.
+        Decoding::There(Offloaded::new((lines, permit, token), move |(lines, _permit, _token), awaited| {
             let mut slices = Slices::new(lines);
             while awaited.holds() && slices.decode_some(&decoder) {}
             slices.decoded
@@ -84,14 +86,14 @@ impl<K: Watched> Decoder<K> {
             Err(_) => body,
             Ok(permit) => {
                 let (decoder, token) = (self.clone(), self.jobs.token());
-                let mut job = Offloaded::new(body, move |body: Bytes, awaited| {
-                    let _running = (permit, token);
+                let input = (body, permit, token);
+                let mut job = Offloaded::new(input, move |(body, _permit, _token), awaited| {
                     let page = decode_list(&body, decoder.keep_managed_fields)?;
                     Ok(decoder.finish_page(page, awaited))
                 });
                 match job.join().await {
                     Ok(page) => return page,
-                    Err(body) => body,
+                    Err((body, ..)) => body,
                 }
             }
         };
@@ -131,7 +133,19 @@ impl<K: Watched> Decoder<K> {
     }
 
     /// Checks and transforms an object. One that fails is invalid, and the others are unaffected.
-    fn finish(&self, mut object: K) -> Result<Arc<K>, InvalidObject> {
+    fn finish(&self, object: K) -> Result<Arc<K>, InvalidObject> {
+        catch_unwind(AssertUnwindSafe(|| self.check(object))).unwrap_or_else(|panic| {
+            let error = format!("reading the object's metadata panicked: {}", panics::message(&*panic));
+            Err(InvalidObject {
+                key: ObjectKey::default(),
+                uid: String::new(),
+                resource_version: String::new(),
+                error,
+            })
+        })
+    }
+
+    fn check(&self, mut object: K) -> Result<Arc<K>, InvalidObject> {
         let problem = match &self.scope {
             _ if object.name().is_empty() => Some("the object has no name".to_owned()),
             // It would stay in the cache for good: no list of its own namespace is ever read.
@@ -164,7 +178,7 @@ impl<K: Watched> Decoding<K> {
             match self {
                 Self::There(job) => match job.join().await {
                     Ok(decoded) => return decoded,
-                    Err(lines) => *self = Self::Here(Slices::new(lines)),
+                    Err((lines, ..)) => *self = Self::Here(Slices::new(lines)),
                 },
                 Self::Here(slices) => {
                     while slices.decode_some(decoder) {
