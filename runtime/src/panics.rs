@@ -1,6 +1,9 @@
 //! What a caught panic said.
 
-use std::any::Any;
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
 /// The message of a panic, as far as it has one.
 pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
@@ -10,5 +13,12 @@ pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
         text.clone()
     } else {
         "a panic without a message".to_owned()
+    }
+}
+
+/// Drops a value of the user's. A panic of its `Drop` is logged, and harms nobody else.
+pub(crate) fn drop_caught<T>(value: T) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
+        tracing::error!(panic = message(&*panic), "dropping a value panicked");
     }
 }

@@ -47,18 +47,31 @@ impl<K: CacheObject> Core<K> {
         let NewListener { subscriber, resync, .. } = new;
         let is_complete = self.progress.is_complete();
         if self.writer.read(|state| subscriber.replay(state, is_complete)).unwrap_or_default() {
+            if self.listeners.len() == self.listeners.capacity() {
+                // Otherwise only a change removes the listeners that were closed.
+                self.listeners.retain(|listener| !listener.subscriber.is_closed());
+            }
             self.listeners.push(Listener { subscriber, resync: resync.map(Resync::new) });
         }
     }
 
-    /// Applies deltas, publishes the result, and hands the changes to the listeners.
-    pub(super) fn apply(&mut self, deltas: &mut Vec<Delta<K>>, synced: &SyncSender) {
+    /// Applies deltas, publishes the result, and hands the changes to the listeners. If the informer
+    /// has ended meanwhile, the cache stays as it is.
+    pub(super) fn apply(
+        &mut self,
+        deltas: &mut Vec<Delta<K>>,
+        synced: &SyncSender,
+        is_ended: impl FnOnce() -> bool,
+    ) {
         self.metrics.deltas.increment(deltas.len() as u64);
         let mut outcome = Outcome::default();
         let mut batch = self.writer.begin();
         for delta in deltas.drain(..) {
             self.metrics.relists.increment(u64::from(matches!(delta, Delta::Replace { .. })));
             self.progress.apply(delta, &mut batch, &mut outcome);
+        }
+        if is_ended() {
+            return;
         }
         let index_panics = std::mem::take(&mut batch.index_panics);
         let objects = batch.state().len();

@@ -118,8 +118,9 @@ pub(super) async fn deliver<K: CacheObject>(
     mut handler: Box<dyn EventHandler<K>>,
     metrics: InformerMetrics,
 ) {
-    while let Some(event) = poll_fn(|context| subscriber.poll_next(context)).await {
-        let (subscriber, metrics) = (subscriber.clone(), metrics.clone());
+    let listener = CloseOnDrop(subscriber);
+    while let Some(event) = poll_fn(|context| listener.0.poll_next(context)).await {
+        let (subscriber, metrics) = (listener.0.clone(), metrics.clone());
         let delivery = Delivery { subscriber, handler, metrics, event };
         let mut offloaded = Offloaded::new(delivery, |delivery, _| delivery.run(usize::MAX));
         handler = match offloaded.join().await {
@@ -131,6 +132,16 @@ pub(super) async fn deliver<K: CacheObject>(
                 handler
             }
         };
+    }
+}
+
+/// Closes a listener when its handler is called no more, even if the runtime ends or a panic is the
+/// reason: nobody must wait for it, and nothing more must wait in its backlog.
+struct CloseOnDrop<K: CacheObject>(Arc<Subscriber<K>>);
+
+impl<K: CacheObject> Drop for CloseOnDrop<K> {
+    fn drop(&mut self) {
+        self.0.close();
     }
 }
 
@@ -157,7 +168,7 @@ impl<K: CacheObject> Delivery<K> {
                     "an event handler panicked",
                 );
             }
-            drop(event);
+            panics::drop_caught(event);
             subscriber.handled();
         }
         handler

@@ -14,7 +14,7 @@ use super::{
     notice::{Notice, Step},
     signal::{SyncReceiver, SyncSender},
 };
-use crate::{object::CacheObject, store::State};
+use crate::{object::CacheObject, panics, store::State};
 
 /// One listener of an informer. The informer adds to its backlog, and one task or stream takes events.
 pub(crate) struct Subscriber<K> {
@@ -69,14 +69,14 @@ impl<K: CacheObject> Subscriber<K> {
     }
 
     /// Adds steps of the cache to the backlog, and returns its size, or `None` if the listener is
-    /// closed. With `is_complete` every initial object has been added by now.
+    /// not open. With `is_complete` every initial object has been added by now.
     pub(crate) fn push(
         &self,
         notices: impl IntoIterator<Item = Notice<K>>,
         is_complete: bool,
     ) -> Option<usize> {
         let mut inner = self.inner.lock();
-        if inner.phase == Phase::Closed {
+        if inner.phase != Phase::Open {
             return None;
         }
         let notices = notices.into_iter();
@@ -154,9 +154,9 @@ impl<K: CacheObject> Subscriber<K> {
         inner.phase = Phase::Closed;
         let backlog = std::mem::take(&mut inner.backlog);
         drop(inner);
-        drop(backlog);
         self.synced.ended();
         self.waker.wake();
+        panics::drop_caught(backlog);
     }
 
     pub(crate) fn is_closed(&self) -> bool {
