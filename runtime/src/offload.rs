@@ -12,6 +12,8 @@ use std::{
 
 use parking_lot::Mutex;
 use tokio::{
+    runtime::Handle,
+    sync::oneshot,
     task::JoinHandle,
     time::{Duration, Instant, sleep_until},
 };
@@ -106,6 +108,35 @@ where
     }
 }
 
+/// Does work that may block for good on a thread of its own. Gives the input back if the operating
+/// system has no thread to give.
+pub(crate) async fn on_own_thread<I, T>(input: I, work: fn(I) -> T) -> Result<T, I>
+where
+    I: Send + 'static,
+    T: Send + 'static,
+{
+    let (input, (send, result)) = (Arc::new(Mutex::new(Some(input))), oneshot::channel());
+    let (taken, runtime) = (input.clone(), Handle::current());
+    let job = move || {
+        let _entered = runtime.enter();
+        let input = taken.lock().take();
+        if let Some(input) = input {
+            // Nobody may await it any more.
+            let _ = send.send(catch_unwind(AssertUnwindSafe(|| work(input))));
+        }
+    };
+    let thread = std::thread::Builder::new().name("genclient-handler".to_owned()).spawn(job);
+    let returned = if thread.is_ok() { None } else { input.lock().take() };
+    match returned {
+        Some(input) => Err(input),
+        None => match result.await {
+            Ok(Ok(result)) => Ok(result),
+            Ok(Err(panic)) => resume_unwind(panic),
+            Err(_) => std::future::pending().await,
+        },
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;
@@ -185,6 +216,18 @@ mod tests {
     async fn a_panic_of_the_work_is_raised_where_it_is_awaited() {
         let joined = tokio::spawn(async { offload((), |()| -> () { panic!("too bad") }).await }).await;
         assert_eq!(crate::panics::message(&*joined.unwrap_err().into_panic()), "too bad");
+    }
+
+    #[test]
+    fn work_on_a_thread_of_its_own_needs_no_blocking_thread() {
+        let (runtime, _release) = exhausted();
+        runtime.block_on(async {
+            let here = std::thread::current().id();
+            let there = on_own_thread((), |()| (std::thread::current().id(), Handle::try_current().is_ok()));
+            assert!(there.await.is_ok_and(|(there, in_runtime)| here != there && in_runtime));
+            let joined = tokio::spawn(on_own_thread((), |()| -> () { panic!("too bad") })).await;
+            assert_eq!(crate::panics::message(&*joined.unwrap_err().into_panic()), "too bad");
+        });
     }
 
     #[tokio::test]

@@ -8,7 +8,11 @@ use std::{
 };
 
 use super::{Event, metrics::InformerMetrics, signal::SyncReceiver, subscriber::Subscriber};
-use crate::{object::CacheObject, offload::Offloaded, panics};
+use crate::{
+    object::CacheObject,
+    offload::{Offloaded, on_own_thread},
+    panics,
+};
 
 /// How many events a handler that runs on an async thread gets before other tasks run.
 const EVENTS_PER_TURN: usize = 32;
@@ -125,12 +129,16 @@ pub(super) async fn deliver<K: CacheObject>(
         let mut offloaded = Offloaded::new(delivery, |delivery, _| delivery.run(usize::MAX));
         handler = match offloaded.join().await {
             Ok(handler) => handler,
-            // All blocking threads are taken: the handler is called here, and other tasks get a turn.
-            Err(delivery) => {
-                let handler = delivery.run(EVENTS_PER_TURN);
-                tokio::task::yield_now().await;
-                handler
-            }
+            // All blocking threads are taken, or the machine is busy. The handler may block all the same.
+            Err(delivery) => match on_own_thread(delivery, |delivery| delivery.run(usize::MAX)).await {
+                Ok(handler) => handler,
+                // There is no thread at all: the handler is called here, and other tasks get a turn.
+                Err(delivery) => {
+                    let handler = delivery.run(EVENTS_PER_TURN);
+                    tokio::task::yield_now().await;
+                    handler
+                }
+            },
         };
     }
 }
