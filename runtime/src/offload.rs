@@ -12,6 +12,8 @@ use std::{
 
 use parking_lot::Mutex;
 use tokio::{
+    runtime::Handle,
+    sync::oneshot,
     task::JoinHandle,
     time::{Duration, Instant, sleep_until},
 };
@@ -65,17 +67,24 @@ impl<I: Send + 'static, T: Send + 'static> Offloaded<I, T> {
         if let Some(thread) = &mut self.thread {
             let result = tokio::select! {
                 biased;
-                result = &mut *thread => Some(result),
+                result = &mut *thread => result,
                 () = sleep_until(self.take_back_at) => {
-                    let is_begun = self.input.lock().is_none();
-                    if is_begun { Some(thread.await) } else { None }
+                    // Looking and taking are one step, or a thread could take the input in between.
+                    let input = self.input.lock().take();
+                    match input {
+                        Some(input) => {
+                            self.thread = None;
+                            return Err(input);
+                        }
+                        None => thread.await,
+                    }
                 }
             };
             match result {
-                Some(Ok(Some(result))) => return Ok(result),
-                Some(Err(error)) if error.is_panic() => resume_unwind(error.into_panic()),
-                // No thread has started it, or the runtime shuts down and has cancelled the job.
-                Some(Ok(None) | Err(_)) | None => {}
+                Ok(Some(result)) => return Ok(result),
+                Err(error) if error.is_panic() => resume_unwind(error.into_panic()),
+                // The runtime shuts down and has cancelled the job.
+                Ok(None) | Err(_) => {}
             }
         }
         self.thread = None;
@@ -96,6 +105,35 @@ where
     match Offloaded::new(input, move |input, _| work(input)).join().await {
         Ok(result) => result,
         Err(input) => work(input),
+    }
+}
+
+/// Does work that may block for good on a thread of its own. Gives the input back if the operating
+/// system has no thread to give.
+pub(crate) async fn on_own_thread<I, T>(input: I, work: fn(I) -> T) -> Result<T, I>
+where
+    I: Send + 'static,
+    T: Send + 'static,
+{
+    let (input, (send, result)) = (Arc::new(Mutex::new(Some(input))), oneshot::channel());
+    let (taken, runtime) = (input.clone(), Handle::current());
+    let job = move || {
+        let _entered = runtime.enter();
+        let input = taken.lock().take();
+        if let Some(input) = input {
+            // Nobody may await it any more.
+            let _ = send.send(catch_unwind(AssertUnwindSafe(|| work(input))));
+        }
+    };
+    let thread = std::thread::Builder::new().name("genclient-handler".to_owned()).spawn(job);
+    let returned = if thread.is_ok() { None } else { input.lock().take() };
+    match returned {
+        Some(input) => Err(input),
+        None => match result.await {
+            Ok(Ok(result)) => Ok(result),
+            Ok(Err(panic)) => resume_unwind(panic),
+            Err(_) => std::future::pending().await,
+        },
     }
 }
 
@@ -144,10 +182,52 @@ mod tests {
         });
     }
 
+    #[test]
+    fn work_that_a_thread_takes_while_it_is_taken_back_is_done_once_and_never_lost() {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .max_blocking_threads(1)
+            .build()
+            .unwrap();
+        for lead in [0, 1, 2] {
+            let (release, blocked) = mpsc::channel::<()>();
+            runtime.spawn_blocking(move || blocked.recv());
+            let all = runtime.block_on(async {
+                let jobs: Vec<_> =
+                    (0..5_000).map(|job| Offloaded::new(job, |job, _: &Awaited| job)).collect();
+                // The only thread begins its way through the jobs when they are about to be taken back.
+                std::thread::spawn(move || {
+                    std::thread::sleep(PATIENCE - Duration::from_millis(lead));
+                    drop(release);
+                });
+                let joins = jobs.into_iter().map(|mut job| async move {
+                    match job.join().await {
+                        Ok(job) | Err(job) => job,
+                    }
+                });
+                tokio::time::timeout(Duration::from_secs(60), futures::future::join_all(joins)).await
+            });
+            assert!(all.is_ok_and(|all| all.into_iter().eq(0..5_000)), "every job has one result");
+        }
+    }
+
     #[tokio::test]
     async fn a_panic_of_the_work_is_raised_where_it_is_awaited() {
         let joined = tokio::spawn(async { offload((), |()| -> () { panic!("too bad") }).await }).await;
         assert_eq!(crate::panics::message(&*joined.unwrap_err().into_panic()), "too bad");
+    }
+
+    #[test]
+    fn work_on_a_thread_of_its_own_needs_no_blocking_thread() {
+        let (runtime, _release) = exhausted();
+        runtime.block_on(async {
+            let here = std::thread::current().id();
+            let there = on_own_thread((), |()| (std::thread::current().id(), Handle::try_current().is_ok()));
+            assert!(there.await.is_ok_and(|(there, in_runtime)| here != there && in_runtime));
+            let joined = tokio::spawn(on_own_thread((), |()| -> () { panic!("too bad") })).await;
+            assert_eq!(crate::panics::message(&*joined.unwrap_err().into_panic()), "too bad");
+        });
     }
 
     #[tokio::test]

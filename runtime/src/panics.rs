@@ -1,6 +1,9 @@
 //! The messages of caught panics.
 
-use std::any::Any;
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
 /// Returns the message of a panic, or a placeholder if it has none.
 pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
@@ -10,5 +13,12 @@ pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
         text.clone()
     } else {
         "a panic without a message".to_owned()
+    }
+}
+
+/// Drops a value of the user's. A panic of its `Drop` is logged, and harms nobody else.
+pub(crate) fn drop_caught<T>(value: T) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
+        tracing::error!(panic = message(&*panic), "dropping a value panicked");
     }
 }

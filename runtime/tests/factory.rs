@@ -621,6 +621,41 @@ fn a_long_list_is_decoded_although_all_blocking_threads_are_busy() {
     });
 }
 
+#[test]
+fn shutdown_does_not_wait_for_decoding_that_no_thread_ever_began() {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap();
+    let (release, blocked) = std::sync::mpsc::channel::<()>();
+    runtime.spawn_blocking(move || blocked.recv());
+    runtime.block_on(async {
+        let (factory, _log) = factory_of(many(2_000));
+        factory.informer::<ConfigMap>();
+        factory.start();
+        factory.wait_for_cache_sync(Duration::MAX).await.expect("it syncs");
+        tokio::time::timeout(DEADLINE, factory.shutdown()).await.expect("nothing of the informer runs");
+    });
+    drop(release);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handler_that_shuts_its_own_factory_down_waits_for_itself_and_for_nobody_else() {
+    let (factory, _log) = factory_over(one_of_each);
+    let informer = factory.informer::<ConfigMap>();
+    let (told, hears) = std::sync::mpsc::channel();
+    informer.add_event_handler({
+        let (factory, runtime) = (factory.clone(), tokio::runtime::Handle::current());
+        move |_: &Event<ConfigMap>| {
+            let shutdown =
+                async { tokio::time::timeout(Duration::from_millis(100), factory.shutdown()).await };
+            told.send(runtime.block_on(shutdown).is_err()).expect("the test listens");
+        }
+    });
+    factory.start();
+    informer.stopped().await;
+    tokio::time::timeout(DEADLINE, factory.shutdown()).await.expect("the handler has returned");
+    assert_eq!(hears.try_recv(), Ok(true));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_type_that_panics_on_an_object_syncs_without_it() {
     #[derive(Debug)]

@@ -1190,3 +1190,223 @@ async fn a_server_that_was_only_slow_is_listed_by_a_stream_again() {
     let streamed: Vec<_> = log.all().iter().map(Received::is_streaming_list).collect();
     assert_eq!(streamed, [true, false, false, true]);
 }
+
+/// Reads what a reflector sends for ten minutes.
+async fn ten_minutes(running: &mut Running) {
+    let reading = async {
+        loop {
+            running.view.next().await;
+        }
+    };
+    let _: Result<(), _> = tokio::time::timeout(Duration::from_secs(600), reading).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn endless_timeouts_are_no_trouble_and_empty_ones_are_no_hot_loop() {
+    for limit in [Duration::MAX, Duration::ZERO] {
+        for field in 0..6 {
+            for streaming_lists in [false, true] {
+                let (client, log) = in_process(|request: Received| match () {
+                    () if request.is_streaming_list() => {
+                        Answer::watch([initial_events_end(10), added(config_map("a", 11))])
+                    }
+                    () if request.is_watch() => Answer::watch([added(config_map("a", 11))]),
+                    () => Answer::json(list(10, [])),
+                });
+                let mut running = run(
+                    client,
+                    config(|config| {
+                        config.list.streaming_lists = streaming_lists;
+                        let timeouts = &mut config.list.timeouts;
+                        let fields = [
+                            &mut timeouts.list_response,
+                            &mut timeouts.list_silence,
+                            &mut timeouts.watch_response,
+                            &mut timeouts.watch_silence,
+                            &mut timeouts.stream_silence,
+                            &mut timeouts.watch,
+                        ];
+                        *fields.into_iter().nth(field).expect("there are six") = limit;
+                    }),
+                );
+                if limit == Duration::MAX {
+                    running.view.reach(11).await;
+                    let seconds: u64 = log.watches()[0].query("timeoutSeconds").unwrap().parse().unwrap();
+                    assert!(i64::try_from(Duration::from_secs(seconds).as_nanos()).is_ok());
+                } else {
+                    ten_minutes(&mut running).await;
+                }
+                assert!(log.len() < 120, "field {field}: {} requests", log.len());
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn watches_that_deliver_something_and_lead_to_a_list_are_not_a_hot_loop_of_lists() {
+    let nameless = || deleted(serde_json::json!({"metadata": {"name": 7}}));
+    for end in [|| error_event(410, "Expired", "too old"), nameless] {
+        let version = AtomicUsize::new(10);
+        let (client, log) = in_process(move |request: Received| {
+            let version = version.fetch_add(1, Ordering::SeqCst) as u64;
+            match request.is_watch() {
+                true => Answer::watch([modified(config_map("a", version)), end()]),
+                false => Answer::json(list(version, [config_map("a", 5)])),
+            }
+        });
+        let mut running = run(client, paged());
+        ten_minutes(&mut running).await;
+        assert!((3..60).contains(&log.lists().len()), "{} lists in ten minutes", log.lists().len());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn pages_that_never_end_or_always_expire_are_not_a_hot_loop_of_lists() {
+    for expires in [false, true] {
+        let requests = AtomicUsize::new(0);
+        let (client, log) = in_process(move |request: Received| {
+            // A hot loop would never let the clock go on.
+            if requests.fetch_add(1, Ordering::SeqCst) > 1000 {
+                return Answer::Silence;
+            }
+            match request.query("continue") {
+                Some(_) if expires => Answer::status(410, "Expired", "the continue token is too old"),
+                _ => Answer::json(page(10, "more", [config_map("a", 5)])),
+            }
+        });
+        let mut running = run(client, paged());
+        ten_minutes(&mut running).await;
+        assert!(log.len() < 200, "{} requests in ten minutes", log.len());
+        assert_eq!(running.view.replaced, 0);
+        let expected = if expires { Problem::Version } else { Problem::Unreadable };
+        assert_eq!(problem(&running.state.borrow()), Some(expected));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bookmark_without_a_version_says_nothing() {
+    for version in [serde_json::json!(""), serde_json::Value::Null] {
+        let without = move |mut event: serde_json::Value| {
+            event["object"]["metadata"]["resourceVersion"] = version.clone();
+            event
+        };
+        let (client, log) = in_process(move |request: Received| match () {
+            () if request.is_streaming_list() => {
+                Answer::watch([added(config_map("a", 5)), without(initial_events_end(10))])
+            }
+            () if request.is_watch() => Answer::watch([without(bookmark(11)), modified(config_map("a", 12))]),
+            () => Answer::json(list(10, [config_map("a", 5)])),
+        });
+        let mut running = run(client, ReflectorConfig::default());
+        running.view.reach(12).await;
+        let streamed: Vec<_> = log.all().iter().map(Received::is_streaming_list).collect();
+        assert_eq!(streamed, [true, false, false], "a list without a version is read in pages instead");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_of_which_not_even_the_name_can_be_read_and_that_leaves_a_streamed_list_is_listed_again() {
+    let nameless = serde_json::json!({"metadata": {"name": 7, "resourceVersion": "9"}});
+    let (client, log) = in_process(script([
+        Answer::watch([
+            added(config_map("a", 5)),
+            added(config_map("b", 6)),
+            deleted(nameless),
+            initial_events_end(10),
+        ]),
+        Answer::watch([added(config_map("b", 6)), initial_events_end(11)]),
+    ]));
+    let mut running = run(client, ReflectorConfig::default());
+    running.view.reach(11).await;
+    assert_eq!((running.view.names(), running.view.replaced), (vec!["b@6".to_owned()], 1));
+    assert_eq!(log.len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_read_behind_a_bookmark_is_listed_too() {
+    let (client, log) = in_process(move |request: Received| {
+        if !request.is_watch() {
+            return Answer::json(list(10, [config_map("a", 5)]));
+        }
+        let (writer, answer) = Answer::stream();
+        writer.event(bookmark(10));
+        writer.raw("garbage\n");
+        writer.leave_open();
+        answer
+    });
+    let mut running = run(client, paged());
+    ten_minutes(&mut running).await;
+    assert!((3..60).contains(&log.lists().len()), "{} lists in ten minutes", log.lists().len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_type_whose_methods_panic_costs_nothing_but_the_object() {
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(transparent)]
+    struct Shy(ConfigMap);
+
+    impl CacheObject for Shy {
+        fn name(&self) -> &str {
+            assert!(self.0.name() != "shy", "no name is told");
+            self.0.name()
+        }
+
+        fn namespace(&self) -> Option<&str> {
+            self.0.namespace()
+        }
+
+        fn uid(&self) -> &str {
+            self.0.uid()
+        }
+
+        fn resource_version(&self) -> &str {
+            self.0.resource_version()
+        }
+
+        fn label(&self, _: &str) -> Option<&str> {
+            None
+        }
+    }
+
+    impl Watched for Shy {
+        type Scope = k8s_openapi::NamespaceResourceScope;
+
+        fn api_resource() -> ApiResource {
+            ApiResource::erase::<ConfigMap>(&())
+        }
+    }
+
+    let (client, log) = in_process(script([
+        Answer::json(list(10, [config_map("a", 1), config_map("shy", 2)])),
+        Answer::watch([modified(config_map("shy", 11)), added(config_map("c", 12))]),
+    ]));
+    let mut config = ReflectorConfig::<Shy>::default();
+    config.list.streaming_lists = false;
+    let (sink, mut view) = recorder();
+    tokio::spawn(Reflector::new(client, config).run(sink));
+    view.reach(12).await;
+    assert_eq!(view.names(), ["a@1", "c@12"]);
+    let errors: Vec<_> = view.invalid.iter().map(|invalid| invalid.error.as_str()).collect();
+    assert_eq!(errors, ["reading the object's metadata panicked: no name is told"; 2]);
+    assert_eq!(log.len(), 2, "neither the list nor the watch was repeated");
+}
+
+#[tokio::test(start_paused = true)]
+async fn odd_versions_and_uids_in_a_watch_are_passed_on_as_they_come() {
+    let mut other = config_map("a", 12);
+    other["metadata"]["uid"] = "other".into();
+    let (client, log) = in_process(script([Answer::watch([
+        added(config_map("a", 5)),
+        initial_events_end(10),
+        initial_events_end(10),
+        modified(config_map("a", 12)),
+        modified(other),
+        modified(config_map("b", 3)),
+        bookmark(2),
+        modified(config_map("a", 20)),
+    ])]));
+    let mut running = run(client, ReflectorConfig::default());
+    running.view.reach(20).await;
+    assert_eq!(running.view.names(), ["a@20", "b@3"]);
+    assert_eq!((running.view.replaced, log.len()), (1, 1));
+}

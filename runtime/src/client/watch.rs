@@ -228,11 +228,12 @@ impl<K: ApiObject> Resuming<K> {
                     ));
                 }
                 Decoded::Unknown => continue,
+                Decoded::Bookmark { resource_version, .. } if resource_version.is_empty() => continue,
                 Decoded::Added(object) => {
                     let version = object.resource_version().to_owned();
                     // The objects that exist come in no particular order, so resuming from the version
                     // of one of them would miss others.
-                    (WatchEvent::Added(object), self.version.is_some().then_some(version))
+                    (WatchEvent::Added(object), self.has_begun().then_some(version))
                 }
                 Decoded::Modified(object) => {
                     let version = object.resource_version().to_owned();
@@ -247,7 +248,7 @@ impl<K: ApiObject> Resuming<K> {
                     (WatchEvent::Bookmark { resource_version }, Some(version))
                 }
                 Decoded::Invalid(invalid) | Decoded::InvalidDeleted(invalid) => {
-                    let version = self.version.is_some().then(|| invalid.resource_version.clone());
+                    let version = self.has_begun().then(|| invalid.resource_version.clone());
                     (WatchEvent::Invalid(invalid), version)
                 }
             };
@@ -257,6 +258,12 @@ impl<K: ApiObject> Resuming<K> {
             self.events.push_back(Ok(event));
         }
         Ok(())
+    }
+
+    /// Whether what comes are changes after `version`. Before that, and after version `0`, which is any
+    /// version, come the objects that exist.
+    fn has_begun(&self) -> bool {
+        self.version.as_deref().is_some_and(|version| !matches!(version, "" | "0"))
     }
 
     fn reach(&mut self, version: String) {

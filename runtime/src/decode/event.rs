@@ -19,6 +19,7 @@ pub(crate) enum Decoded<K> {
     Modified(K),
     Deleted(K),
     Bookmark {
+        /// Empty if the server sent none; then the bookmark says nothing.
         resource_version: String,
         /// Whether this bookmark closes the initial events of a streamed list.
         initial_events_end: bool,
@@ -169,7 +170,7 @@ struct Bookmark {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct BookmarkMeta {
-    resource_version: String,
+    resource_version: Option<String>,
     annotations: Option<BookmarkAnnotations>,
 }
 
@@ -183,7 +184,7 @@ impl<K> From<Bookmark> for Decoded<K> {
     fn from(bookmark: Bookmark) -> Self {
         let annotations = bookmark.metadata.annotations;
         Self::Bookmark {
-            resource_version: bookmark.metadata.resource_version,
+            resource_version: bookmark.metadata.resource_version.unwrap_or_default(),
             initial_events_end: annotations
                 .and_then(|annotations| annotations.initial_events_end)
                 .is_some_and(|value| value == "true"),

@@ -48,17 +48,21 @@ impl<K: CacheObject> Core<K> {
         let is_complete = self.progress.is_complete();
         subscriber.measure_with(self.metrics.backlog.clone());
         if self.writer.read(|state| subscriber.replay(state, is_complete)).unwrap_or_default() {
+            if self.listeners.len() == self.listeners.capacity() {
+                // Otherwise only a change removes the listeners that were closed.
+                self.listeners.retain(|listener| !listener.subscriber.is_closed());
+            }
             self.listeners.push(Listener { subscriber, resync: resync.map(Resync::new) });
         }
     }
 
-    /// Applies deltas, publishes the result, and hands the changes to the listeners, unless the informer
-    /// has ended meanwhile.
+    /// Applies deltas, publishes the result, and hands the changes to the listeners. If the informer
+    /// has ended meanwhile, the cache stays as it is.
     pub(super) fn apply(
         &mut self,
         deltas: &mut Vec<Delta<K>>,
         synced: &SyncSender,
-        is_ended: impl Fn() -> bool,
+        is_ended: impl FnOnce() -> bool,
     ) {
         self.metrics.deltas.increment(deltas.len() as u64);
         let mut outcome = Outcome::default();

@@ -8,7 +8,11 @@ use std::{
 };
 
 use super::{Event, metrics::InformerMetrics, signal::SyncReceiver, subscriber::Subscriber};
-use crate::{object::CacheObject, offload::Offloaded, panics};
+use crate::{
+    object::CacheObject,
+    offload::{Offloaded, on_own_thread},
+    panics,
+};
 
 /// How many events a handler that runs on an async thread gets before other tasks run.
 const EVENTS_PER_TURN: usize = 32;
@@ -118,19 +122,34 @@ pub(super) async fn deliver<K: CacheObject>(
     mut handler: Box<dyn EventHandler<K>>,
     metrics: InformerMetrics,
 ) {
-    while let Some(event) = poll_fn(|context| subscriber.poll_next(context)).await {
-        let (subscriber, metrics) = (subscriber.clone(), metrics.clone());
+    let listener = CloseOnDrop(subscriber);
+    while let Some(event) = poll_fn(|context| listener.0.poll_next(context)).await {
+        let (subscriber, metrics) = (listener.0.clone(), metrics.clone());
         let delivery = Delivery { subscriber, handler, metrics, event };
         let mut offloaded = Offloaded::new(delivery, |delivery, _| delivery.run(usize::MAX));
         handler = match offloaded.join().await {
             Ok(handler) => handler,
-            // All blocking threads are taken: the handler is called here, and other tasks get a turn.
-            Err(delivery) => {
-                let handler = delivery.run(EVENTS_PER_TURN);
-                tokio::task::yield_now().await;
-                handler
-            }
+            // All blocking threads are taken, or the machine is busy. The handler may block all the same.
+            Err(delivery) => match on_own_thread(delivery, |delivery| delivery.run(usize::MAX)).await {
+                Ok(handler) => handler,
+                // There is no thread at all: the handler is called here, and other tasks get a turn.
+                Err(delivery) => {
+                    let handler = delivery.run(EVENTS_PER_TURN);
+                    tokio::task::yield_now().await;
+                    handler
+                }
+            },
         };
+    }
+}
+
+/// Closes a listener when its handler is called no more, even if the runtime ends or a panic is the
+/// reason: nobody must wait for it, and nothing more must wait in its backlog.
+struct CloseOnDrop<K: CacheObject>(Arc<Subscriber<K>>);
+
+impl<K: CacheObject> Drop for CloseOnDrop<K> {
+    fn drop(&mut self) {
+        self.0.close();
     }
 }
 
@@ -158,12 +177,7 @@ impl<K: CacheObject> Delivery<K> {
                     "an event handler panicked",
                 );
             }
-            // The event may hold the last reference to an object whose `Drop` panics.
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(event))) {
-                metrics.handler_panics.increment(1);
-                let panic = panics::message(&*panic);
-                tracing::error!(resource = metrics.resource(), panic, "dropping an object panicked");
-            }
+            panics::drop_caught(event);
             subscriber.handled();
         }
         handler

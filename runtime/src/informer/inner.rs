@@ -71,6 +71,16 @@ struct Registry<K> {
     metrics: InformerMetrics,
 }
 
+impl<K: CacheObject> Registry<K> {
+    /// Takes out the new listeners that were removed again, to be dropped without the lock.
+    fn take_removed(&mut self) -> Vec<NewListener<K>> {
+        let new = std::mem::take(&mut self.new);
+        let (removed, new) = new.into_iter().partition(|new| new.subscriber.is_closed());
+        self.new = new;
+        removed
+    }
+}
+
 /// Whether the informer runs. It runs once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -146,9 +156,14 @@ impl<K: CacheObject> Inner<K> {
         }
         registry.all.retain(|listener| !listener.is_closed());
         registry.all.push(subscriber.clone());
+        let removed = match registry.new.len() == registry.new.capacity() {
+            true => registry.take_removed(),
+            false => Vec::new(),
+        };
         registry.new.push(new);
         drop(registry);
         self.registered.notify_one();
+        panics::drop_caught(removed);
         Registered::Open(subscriber)
     }
 
@@ -184,9 +199,13 @@ impl<K: CacheObject> Inner<K> {
         let (mut batch, mut ending) = (Vec::new(), self.ending.subscribe());
         let mut catch_up = CATCH_UP;
         loop {
-            let (due, is_caught_up) = {
+            let looked = catch_unwind(AssertUnwindSafe(|| {
                 let mut core = self.core.lock();
                 (core.next_resync(), core.writer.catch_up())
+            }));
+            let (due, is_caught_up) = match looked {
+                Ok(looked) => looked,
+                Err(panic) => return self.fail(&panics::message(&*panic)),
             };
             let work = tokio::select! {
                 () = is_set(&mut ending) => {
@@ -264,6 +283,8 @@ impl<K: CacheObject> Inner<K> {
     }
 
     fn begin(&self) -> bool {
+        // Panics outside of a runtime, before anything is changed.
+        let runtime = Handle::current();
         let mut registry = self.registry.lock();
         if registry.phase != Phase::New {
             return false;
@@ -271,7 +292,7 @@ impl<K: CacheObject> Inner<K> {
         registry.phase = Phase::Running;
         // Metrics are looked up again because the recorder may have been installed meanwhile.
         registry.metrics = InformerMetrics::new(&self.config);
-        let (runtime, metrics) = (Handle::current(), registry.metrics.clone());
+        let metrics = registry.metrics.clone();
         registry.new.iter_mut().for_each(|new| self.spawn_handler(new, &runtime, &metrics));
         registry.runtime = Some(runtime);
         drop(registry);
@@ -288,12 +309,12 @@ impl<K: CacheObject> Inner<K> {
         let (new, all) = (std::mem::take(&mut registry.new), std::mem::take(&mut registry.all));
         drop(registry);
         all.iter().for_each(|listener| farewell(listener));
-        // Handlers that never ran are dropped without a lock: their captures may use this informer.
-        drop(new);
         self.synced.ended();
         self.ended.send_replace(true);
         self.ending.send_replace(true);
         self.moved.send_modify(|_| {});
+        // Handlers that never ran are dropped without a lock: their captures may use this informer.
+        panics::drop_caught(new);
     }
 }
 

@@ -2,6 +2,8 @@
 
 use tokio::time::{Duration, Instant};
 
+use crate::bucket::later;
+
 /// The shortest resync period. A resync costs one event per object.
 pub const SHORTEST_RESYNC: Duration = Duration::from_secs(1);
 
@@ -28,7 +30,7 @@ pub(super) struct Resync {
 impl Resync {
     /// A schedule that begins now.
     pub(super) fn new(period: Duration) -> Self {
-        Self { period, due: Instant::now() + period }
+        Self { period, due: later(Instant::now(), period) }
     }
 
     pub(super) fn due(&self) -> Instant {
@@ -39,7 +41,7 @@ impl Resync {
     pub(super) fn take_due(&mut self, now: Instant) -> bool {
         let is_due = self.due <= now;
         if is_due {
-            self.due = now + self.period;
+            self.due = later(now, self.period);
         }
         is_due
     }

@@ -15,7 +15,7 @@ use super::{
     notice::{Notice, Step},
     signal::{SyncReceiver, SyncSender},
 };
-use crate::{object::CacheObject, store::State};
+use crate::{object::CacheObject, panics, store::State};
 
 /// One listener of an informer. The informer adds to its backlog, and a handler or a stream takes events.
 pub(crate) struct Subscriber<K> {
@@ -86,11 +86,11 @@ impl<K: CacheObject> Subscriber<K> {
         self.push(objects, is_complete)
     }
 
-    /// Adds changes of the cache to the backlog. Returns `false` if the listener is closed.
+    /// Adds changes of the cache to the backlog. Returns `false` if the listener is not open.
     /// `is_complete` says that all initial events have been added.
     pub(crate) fn push(&self, notices: impl IntoIterator<Item = Notice<K>>, is_complete: bool) -> bool {
         let mut inner = self.inner.lock();
-        if inner.phase == Phase::Closed {
+        if inner.phase != Phase::Open {
             return false;
         }
         let notices = notices.into_iter();
@@ -179,9 +179,9 @@ impl<K: CacheObject> Subscriber<K> {
         let backlog = std::mem::take(&mut inner.backlog);
         inner.measure();
         drop(inner);
-        drop(backlog);
         self.synced.ended();
         self.waker.wake();
+        panics::drop_caught(backlog);
     }
 
     pub(crate) fn is_closed(&self) -> bool {

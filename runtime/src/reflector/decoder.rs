@@ -5,6 +5,7 @@
 //! batch without a free thread is decoded in place too, in slices between which other tasks run.
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, LazyLock},
     thread::available_parallelism,
 };
@@ -19,6 +20,7 @@ use crate::{
     delta::{InvalidObject, Scope},
     object::{ObjectKey, Watched},
     offload::{Awaited, Offloaded},
+    panics,
 };
 
 /// Fewer bytes than this are decoded in place.
@@ -141,7 +143,19 @@ impl<K: Watched> Decoder<K> {
     }
 
     /// Checks and transforms an object. One that fails is invalid, and the others are unaffected.
-    fn finish(&self, mut object: K) -> Result<Arc<K>, InvalidObject> {
+    fn finish(&self, object: K) -> Result<Arc<K>, InvalidObject> {
+        catch_unwind(AssertUnwindSafe(|| self.check(object))).unwrap_or_else(|panic| {
+            let error = format!("reading the object's metadata panicked: {}", panics::message(&*panic));
+            Err(InvalidObject {
+                key: ObjectKey::default(),
+                uid: String::new(),
+                resource_version: String::new(),
+                error,
+            })
+        })
+    }
+
+    fn check(&self, mut object: K) -> Result<Arc<K>, InvalidObject> {
         let problem = match &self.scope {
             _ if object.name().is_empty() => Some("the object has no name".to_owned()),
             // It would stay in the cache forever: no list of its own namespace is ever read.

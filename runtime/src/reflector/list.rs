@@ -113,6 +113,8 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
                         // The server does not know the version any more, or not yet. Its newest state is
                         // consistent, and so never older than what it has sent before.
                         Page::First { .. } => {}
+                        // The server sends pages although the whole list was asked for.
+                        Page::Next { .. } if limit == 0 => return Err(error.into()),
                         // The list took longer than the server keeps its versions: read it in one page.
                         Page::Next { .. } => limit = 0,
                     }
@@ -141,6 +143,11 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
             // All pages have one version. If not, the first is the one that misses nothing.
             let version = version.get_or_insert(decoded.resource_version);
             match decoded.next {
+                Some(token) if matches!(&page, Page::Next { token: last } if *last == token) => {
+                    let error: serde_json::Error =
+                        serde::de::Error::custom("a page names itself as the next one");
+                    return Err(self.unreadable("list", error.into()).into());
+                }
                 Some(token) => page = Page::Next { token },
                 None => {
                     let resource_version = std::mem::take(version);
@@ -202,8 +209,16 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
                     Decoded::Modified(object) => initial.modify(object),
                     Decoded::Deleted(object) => initial.delete(&ObjectKey::of(&*object)),
                     Decoded::Invalid(invalid) => initial.invalidate(invalid),
+                    // Only another list can tell which object is gone.
+                    Decoded::InvalidDeleted(invalid) if invalid.key.name.is_empty() => {
+                        return Err(Stop::Relist(self.nameless(&invalid.error)));
+                    }
                     Decoded::InvalidDeleted(invalid) => initial.delete(&invalid.key),
                     Decoded::Error(status) => return Err(self.refused(status).into()),
+                    // A list without a version cannot be followed.
+                    Decoded::Bookmark { resource_version, .. } if resource_version.is_empty() => {
+                        return Ok(Streamed::Unfinished);
+                    }
                     Decoded::Bookmark { resource_version, initial_events_end: true } => {
                         let (objects, invalid) = initial.into_parts();
                         self.replace(

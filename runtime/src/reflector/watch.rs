@@ -5,7 +5,7 @@ use std::time::Duration;
 use kube::core::Status;
 use tokio::time::Instant;
 
-use super::{Events, Next, Problem, Run, Stop, decoder::DecodedLines};
+use super::{Events, LIST_QUIET, Next, Problem, Run, Stop, decoder::DecodedLines};
 use crate::{
     decode::{Decoded, Unreadable},
     delta::{Delta, DeltaSink},
@@ -32,7 +32,12 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
         self.report.watching(&version);
         let outcome = self.follow(&mut events).await;
         let progressed = self.version.as_ref() != Some(&version);
-        if progressed || opened.elapsed() >= HEALTHY_WATCH {
+        let worked = match leads_to_list(&outcome) {
+            // However much it delivered, a list after each short watch must not come at short intervals.
+            true => opened.elapsed() >= LIST_QUIET,
+            false => progressed || opened.elapsed() >= HEALTHY_WATCH,
+        };
+        if worked {
             self.backoff.reset();
         }
         match outcome {
@@ -69,10 +74,12 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
         let outcome = self.translate(lines, &mut batch);
         if !batch.is_empty() {
             self.report.events(&batch);
-            if let Some(version) = batch.iter().rev().find_map(version_of) {
+            if let Some(version) = batch.iter().rev().find_map(version_of)
+                && self.version.as_deref() != Some(version)
+            {
                 self.version = Some(version.to_owned());
+                self.unreadable = false;
             }
-            self.unreadable = false;
             self.sink.send(batch).await?;
         }
         outcome
@@ -85,6 +92,7 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
                 Decoded::Added(object) | Decoded::Modified(object) => Delta::Upsert(object),
                 Decoded::Deleted(object) => Delta::Delete(object),
                 Decoded::Invalid(invalid) => Delta::Invalid(invalid),
+                Decoded::Bookmark { resource_version, .. } if resource_version.is_empty() => continue,
                 Decoded::Bookmark { resource_version, .. } => {
                     Delta::Bookmark { scope: self.config.scope.clone(), resource_version }
                 }
@@ -121,11 +129,22 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
     }
 
     /// The server reported the deletion of an object whose name could not be read.
-    fn nameless(&self, error: &str) -> Error {
+    pub(super) fn nameless(&self, error: &str) -> Error {
         let source =
             serde::de::Error::custom(format!("an object without a readable name was deleted: {error}"));
         let cause = Cause::Decode { path: "object.metadata.name".to_owned(), source };
         Error::new(self.collection.operation("watch"), cause, None)
+    }
+}
+
+/// Whether a watch that ended like this is followed by a list.
+fn leads_to_list(outcome: &Result<(), Stop>) -> bool {
+    match outcome {
+        Err(Stop::Relist(_)) => true,
+        Err(Stop::Failed(error)) => {
+            matches!(Problem::of(error), Problem::Version | Problem::Absent | Problem::Refused)
+        }
+        Ok(()) | Err(Stop::Closed | Stop::Cut(_)) => false,
     }
 }
 

@@ -91,13 +91,14 @@ impl<K: CacheObject> Writer<K> {
     ///
     /// A generation that is not up to date keeps objects alive that the cache no longer has.
     pub(crate) fn catch_up(&mut self) -> bool {
-        for spare in &mut self.spares {
-            spare.catch_up();
-        }
-        self.spares.retain(|spare| {
+        // They are put back at the end, so that none with half of a change is left if a change panics.
+        let mut spares = std::mem::take(&mut self.spares);
+        spares.iter_mut().for_each(Spare::catch_up);
+        spares.retain(|spare| {
             let lacks = spare.lacks.iter().map(|lack| lack.changes.len()).sum::<usize>();
             lacks <= most_repeated(&spare.state)
         });
+        self.spares = spares;
         self.spares.iter().all(|spare| spare.lacks.is_empty())
     }
 

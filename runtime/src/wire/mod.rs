@@ -21,11 +21,11 @@ use kube::{
     client::Body,
     core::{ApiResource, DynamicObject, Resource as _},
 };
-use rand::RngExt as _;
 use tokio::time::Instant;
 use tower::service_fn;
 
 use crate::{
+    backoff::jittered,
     delta::Scope,
     error::{Cause, Error, InvalidRequest, Operation, Result},
     meta::GroupResource,
@@ -35,6 +35,9 @@ pub(crate) use watch::Watch;
 
 /// How much longer than the server the client waits for the end of a watch.
 const WATCH_GRACE: Duration = Duration::from_secs(30);
+
+/// No watch is asked to stay open for longer: servers count in nanoseconds, which overflow.
+const LONGEST_WATCH: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// A watch that the server ends sooner is not normal.
 pub(crate) const SHORT_WATCH: Duration = Duration::from_secs(1);
@@ -152,7 +155,7 @@ impl Collection {
     pub(crate) async fn watch(&self, start: Start<'_>) -> Result<Watch> {
         let operation = self.operation("watch");
         let Timeouts { watch_response, watch_silence, watch, .. } = self.timeouts;
-        let timeout = watch.mul_f64(rand::rng().random_range(1.0..=2.0));
+        let timeout = jittered(watch.min(LONGEST_WATCH), 1.0);
         let deadline = Instant::now() + timeout + WATCH_GRACE;
         let exchange = self.exchange(&operation, self.watch_call(&start, timeout), true);
         let response = within(watch_response, &operation, exchange).await??;

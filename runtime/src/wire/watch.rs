@@ -13,7 +13,10 @@ use kube::client::Body;
 use tokio::time::Instant;
 
 use super::lines::Lines;
-use crate::error::{Cause, Error, Operation, Result};
+use crate::{
+    bucket::later,
+    error::{Cause, Error, Operation, Result},
+};
 
 /// The most bytes that are gathered into one batch.
 const BATCH_BYTES: usize = 256 << 10;
@@ -123,7 +126,7 @@ impl Watch {
         loop {
             // A reader that was busy for long has not listened, so it listens for a moment first.
             let listened = begin + self.silence.min(LISTEN);
-            let (deadline, silent_at) = (self.deadline, (self.heard + self.silence).max(listened));
+            let (deadline, silent_at) = (self.deadline, later(self.heard, self.silence).max(listened));
             let gathering = async {
                 loop {
                     let before = self.gathered_bytes;
@@ -146,7 +149,7 @@ impl Watch {
                 return;
             }
             // Bytes that came meanwhile may have postponed the limit.
-            if Instant::now() >= self.heard + self.silence {
+            if Instant::now() >= later(self.heard, self.silence) {
                 self.end = Some(End::Cut(Box::new(Cause::Timeout(self.silence))));
                 return;
             }

@@ -3,6 +3,7 @@
 mod bounds;
 mod handlers;
 mod indexes;
+mod misuse;
 mod model;
 mod queue;
 mod readers;

@@ -17,6 +17,7 @@ use genclient_runtime::{
     reflector::{Delta, DeltaSink, Scope, delta_queue},
     store::Index,
 };
+use parking_lot::Mutex;
 
 use crate::support::*;
 
@@ -193,6 +194,32 @@ fn handlers_are_called_although_all_blocking_threads_are_busy() {
         feed.send([list(1, (0..1000).map(|n| item(&format!("o{n}"), 1, 1)).collect())]).await;
         eventually("every object is handled", || recorder.len() == 1000).await;
         drop(release);
+    });
+}
+
+#[test]
+fn more_handlers_may_block_than_the_runtime_has_blocking_threads() {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap();
+    runtime.block_on(async {
+        let (informer, feed) = running();
+        let (release, entered) = (Arc::new(Mutex::new(())), Arc::new(AtomicUsize::new(0)));
+        let blocking = release.lock();
+        for _ in 0..4 {
+            let (release, entered) = (release.clone(), entered.clone());
+            informer.add_event_handler(move |_: &Event<Item>| {
+                entered.fetch_add(1, Ordering::SeqCst);
+                drop(release.lock());
+            });
+        }
+        feed.send([list(1, vec![item("a", 1, 1)])]).await;
+        eventually("all four are blocked", || entered.load(Ordering::SeqCst) == 4).await;
+        let recorder = Recorder::default();
+        informer.add_event_handler(recorder.handler());
+        feed.send([Delta::Upsert(item("a", 1, 2))]).await;
+        eventually("another one is called", || recorder.len() > 0).await;
+        reached(&informer, 2).await;
+        drop(blocking);
     });
 }
 

@@ -64,6 +64,27 @@ async fn a_watch_without_a_version_that_is_cut_among_the_first_objects_starts_ag
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_watch_from_any_version_that_breaks_among_the_first_objects_begins_again() {
+    let (client, log) = served_by(script([
+        Answer::ended_watch([added(config_map("b", 9)), added(invalid_config_map("c", 8))]),
+        Answer::watch([added(config_map("b", 9)), added(config_map("a", 3)), bookmark(10)]),
+    ]));
+    let events: Vec<_> = client.watch(&ListParams::default().at("0")).take(5).collect().await;
+    assert!(events.iter().all(Result::is_ok));
+    assert_eq!(log.watches()[1].query("resourceVersion"), Some("0"), "`a` would be lost from version 9 on");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bookmark_without_a_version_says_nothing() {
+    let mut nothing = bookmark(11);
+    nothing["object"]["metadata"] = serde_json::json!({});
+    let (client, log) = served_by(script([Answer::watch([nothing, modified(config_map("a", 12))])]));
+    let mut events = client.watch(&ListParams::default().at("10"));
+    assert!(matches!(events.next().await, Some(Ok(WatchEvent::Modified(_)))));
+    assert_eq!(log.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_error_that_cannot_be_resumed_from_is_returned_and_ends_the_stream() {
     for (refusal, check) in [
         (Answer::status(410, "Expired", "too old"), Error::is_gone as fn(&_) -> bool),
