@@ -199,7 +199,10 @@ impl<P: Provider> Reconciler<P> {
                 let now = Told::synced(&object.metadata);
                 let before = self.told.lock().insert(key.clone(), now.clone());
                 if Told::is_news(before.as_ref(), &now, change) {
-                    self.events.normal(object, "Synced", outcome::synced_message(&given, &desired));
+                    if let Some(message) = outcome::host_bits_message(&given, &desired) {
+                        self.events.normal(object, "HostBitsIgnored", message);
+                    }
+                    self.events.normal(object, "Synced", outcome::synced_message(&desired));
                 }
                 if before != Some(now) || change != Change::None {
                     info!(%key, version = object.metadata.resource_version, "successfully synced");

@@ -257,6 +257,10 @@ impl State {
     fn list(&self, collection: &str, query: &[(String, String)]) -> (u16, Value) {
         let kept = if collection == "networks" { &self.networks } else { &self.subnets };
         let mut entries: Vec<_> = kept.values().cloned().collect();
+        for entry in entries.iter_mut().filter(|_| collection == "networks") {
+            let own = self.subnets.values().filter(|subnet| subnet["network_id"] == entry["id"]);
+            entry["subnets"] = own.map(|subnet| subnet["id"].clone()).collect();
+        }
         let (mut limit, mut links) = (usize::MAX, json!([]));
         for (name, value) in query {
             match name.as_str() {

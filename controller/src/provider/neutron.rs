@@ -2,7 +2,8 @@
 //!
 //! Neutron has no idempotency key, its names are not unique, and a request without an answer may have
 //! been carried out. So every network and subnet carries its owner in `description` from its creation
-//! on, every call begins with a look at what carries it, and what is there twice is reduced to the oldest.
+//! on, every call begins with a look at what carries it, and what is there twice is reduced to the oldest
+//! that works.
 //!
 //! The description is the marker `samplecrd-controller installation=… namespace=… uid=…`. It holds the
 //! installation whole: a tag has only 60 characters, and can be set only after the network exists. The
@@ -40,9 +41,9 @@ pub struct Neutron {
 /// An owner's things in Neutron.
 #[derive(Default)]
 struct Holdings {
-    /// The oldest network: the one that stays.
+    /// The one that stays: the oldest that has a subnet, or the oldest if none has.
     network: Option<Network>,
-    /// The younger ones.
+    /// The others.
     duplicates: Vec<Network>,
     /// Probes that a crash left behind.
     probes: Vec<Network>,
@@ -85,7 +86,9 @@ impl Neutron {
         let marker = self.marker(owner);
         let mut networks = self.client.networks(&[("description", &marker)]).await?;
         networks.retain(|network| network.description == marker);
-        networks.sort_by(|a, b| (&a.created_at, &a.id).cmp(&(&b.created_at, &b.id)));
+        let rank =
+            |network: &Network| (network.subnets.is_empty(), network.created_at.clone(), network.id.clone());
+        networks.sort_by_key(rank);
         let mut holdings = Holdings::default();
         for network in networks {
             if network.name == PROBE {
@@ -113,7 +116,8 @@ impl Neutron {
         Ok(())
     }
 
-    /// Deletes a network that carries this owner and holds nothing of others. All networks are deleted here.
+    /// Deletes a network that carries this owner and holds nothing of others. Whatever a look finds is deleted
+    /// here; elsewhere only what the same call has just made.
     async fn remove(&self, owner: &Owner, network: &Network) -> Result<(), Error> {
         let refused = |why: &str| {
             Err(Error::new(ErrorKind::InUse, format!("network {} is not deleted: {why}", network.id)))

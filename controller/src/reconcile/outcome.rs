@@ -88,13 +88,15 @@ impl Told {
 }
 
 /// What the event of a success says.
-pub(super) fn synced_message(given: &str, desired: &Desired) -> String {
-    let Desired { cidr, gateway } = desired;
-    let mut message = format!("Network synced successfully: {cidr} with gateway {gateway}");
-    if given.trim().parse().is_ok_and(|range: ipnet::IpNet| range != *cidr) {
-        message += &format!("; cidr {given} has host bits and is taken as {cidr}");
-    }
-    message
+pub(super) fn synced_message(desired: &Desired) -> String {
+    format!("Network synced successfully: {} with gateway {}", desired.cidr, desired.gateway)
+}
+
+/// What an event says of a range that is not taken literally.
+pub(super) fn host_bits_message(given: &str, desired: &Desired) -> Option<String> {
+    let literally: ipnet::IpNet = given.trim().parse().ok()?;
+    let cidr = desired.cidr;
+    (literally != cidr).then(|| format!("cidr {given} has host bits and is taken as {cidr}"))
 }
 
 /// The reason that an event shows for a failure of the provider.
@@ -142,18 +144,16 @@ mod tests {
     }
 
     #[test]
-    fn the_event_says_which_range_is_used() {
-        let message =
-            |cidr: &str, gateway: &str| synced_message(cidr, &Desired::parse(cidr, gateway).unwrap());
+    fn the_events_say_which_range_is_used() {
+        let desired = |cidr: &str, gateway: &str| Desired::parse(cidr, gateway).unwrap();
+        let ten = desired("10.0.0.0/24", "10.0.0.1");
+        assert_eq!(synced_message(&ten), "Network synced successfully: 10.0.0.0/24 with gateway 10.0.0.1");
+        assert_eq!(host_bits_message("10.0.0.0/24", &ten), None);
+        let sixteen = desired("192.168.1.0/16", "192.168.1.1");
         assert_eq!(
-            message("10.0.0.0/24", "10.0.0.1"),
-            "Network synced successfully: 10.0.0.0/24 with gateway 10.0.0.1"
+            host_bits_message("192.168.1.0/16", &sixteen).unwrap(),
+            "cidr 192.168.1.0/16 has host bits and is taken as 192.168.0.0/16"
         );
-        assert_eq!(
-            message("192.168.1.0/16", "192.168.1.1"),
-            "Network synced successfully: 192.168.0.0/16 with gateway 192.168.1.1; \
-             cidr 192.168.1.0/16 has host bits and is taken as 192.168.0.0/16"
-        );
-        assert!(!message("FD00::/64", "fd00::1").contains("host bits"));
+        assert_eq!(host_bits_message(" FD00::/64", &desired("fd00::/64", "fd00::1")), None);
     }
 }

@@ -188,6 +188,13 @@ async fn duplicates_are_reduced_to_the_oldest_even_if_the_change_is_refused() {
     assert_eq!(neutron.apply(&owner(), &ten()).await.unwrap().change, Change::Updated);
     assert_holds(&fake, &ten(), "collected");
     assert_eq!(fake.state.lock().networks.keys().next().unwrap(), "net-001", "the oldest stays");
+    // A working network stays even if an empty duplicate is older.
+    duplicate().await;
+    for network in fake.state.lock().networks.values_mut().skip(1) {
+        network["created_at"] = json!("2025-01-01T00:00:00Z");
+    }
+    neutron.apply(&owner(), &ten()).await.unwrap();
+    assert_eq!(fake.state.lock().networks.keys().next().unwrap(), "net-001");
     duplicate().await;
     neutron.apply(&owner(), &desired("0.0.0.0/0", "10.0.0.1")).await.unwrap_err();
     assert_holds(&fake, &ten(), "refused");
@@ -274,6 +281,7 @@ async fn markers_fit_into_a_description() {
         description: marker,
         created_at: String::new(),
         tags: None,
+        subnets: Vec::new(),
     };
     assert_eq!(neutron.owner_of(&network), Some(longest));
 }
