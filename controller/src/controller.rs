@@ -11,7 +11,7 @@ use genclient_runtime::{
 use parking_lot::Mutex;
 use samplecrd_apis::samplecrd::v1::Network;
 use samplecrd_client::informers::SharedInformerFactory;
-use tokio::{sync::Notify, time::Instant};
+use tokio::{sync::Notify, task::JoinHandle, time::Instant};
 use tracing::{error, info, warn};
 
 use crate::{
@@ -130,13 +130,7 @@ impl<P: Provider> Controller<P> {
             queue.run(workers, move |key| Arc::clone(&reconciler).reconcile(key)).await;
         });
         info!("started workers");
-        let asked = tokio::select! {
-            () = shutdown => true,
-            ended = &mut running => {
-                error!(?ended, "the workers ended by themselves");
-                false
-            }
-        };
+        let asked = asked_to_stop(shutdown, &mut running).await;
 
         info!("shutting down workers");
         sweeping.abort();
@@ -166,6 +160,17 @@ impl<P: Provider> Controller<P> {
             let Err(error) = self.factory.wait_for_cache_sync(SYNC_REPORT).await else { return };
             info!("still waiting for informer caches to sync: {error}");
             tokio::time::sleep_until(next_report).await;
+        }
+    }
+}
+
+/// Waits for the signal, and says whether it came before the workers ended by themselves.
+async fn asked_to_stop(shutdown: impl Future<Output = ()>, workers: &mut JoinHandle<()>) -> bool {
+    tokio::select! {
+        () = shutdown => true,
+        ended = workers => {
+            error!(?ended, "the workers ended by themselves");
+            false
         }
     }
 }
@@ -217,6 +222,16 @@ fn backoff_per_key(drift_interval: Duration) -> ExponentialBackoff<ObjectKey> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn workers_that_end_by_themselves_are_noticed() {
+        let mut done = tokio::spawn(async {});
+        assert!(!asked_to_stop(std::future::pending(), &mut done).await);
+        let mut panicked = tokio::spawn(async { panic!("as a worker would") });
+        assert!(!asked_to_stop(std::future::pending(), &mut panicked).await);
+        let mut working = tokio::spawn(std::future::pending());
+        assert!(asked_to_stop(std::future::ready(()), &mut working).await);
+    }
 
     #[test]
     fn a_key_that_failed_for_hours_waits_no_longer_than_the_drift_interval_and_a_minute() {

@@ -15,7 +15,7 @@ use genclient_runtime::{
     },
 };
 use samplecrd_controller::{
-    Controller, Options,
+    Controller, Options, RunError,
     cli::{Args, LogFormat, ProviderKind},
     provider::{Cloud, Installation, Memory, Neutron, Provider},
 };
@@ -35,7 +35,10 @@ async fn main() -> ExitCode {
     match start(&args).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            error!(error = %failure, "cannot run the controller");
+            match failure.downcast_ref::<RunError>() {
+                Some(error) => error!(%error, "the controller ended in an error state"),
+                None => error!(error = %failure, "cannot run the controller"),
+            }
             ExitCode::FAILURE
         }
     }

@@ -269,7 +269,7 @@ async fn foreign(neutron: &TestNeutron<'_>, installation: &str) -> Vec<Value> {
 /// Everything at once on a real Neutron: two controllers that are killed and frozen, writers with good and bad
 /// specs, somebody who renames networks, another installation with the same names, and networks of nobody.
 async fn crash_run(name: &str, flags: &[&str]) {
-    let (names, faults) = (numbers(20, 500), numbers(10, 75));
+    let (names, deaths) = (numbers(20, 500), numbers(8, 50));
     let server: &'static Neutron = Box::leak(Box::new(Neutron::start().await.unwrap()));
     let (everything, url) = (TestNeutron::of(server).await, server.url());
     let cluster = Cluster::shared(name).await;
@@ -301,7 +301,7 @@ async fn crash_run(name: &str, flags: &[&str]) {
     let writers = Writers::start(&cluster, names, Duration::from_millis(400), &mut rng);
     let renamer = rename(ours.clone(), names, StdRng::seed_from_u64(rng.random()));
     let (mut kills, mut freezes) = (0, 0);
-    for _ in 0..faults {
+    while kills < deaths {
         tokio::time::sleep(Duration::from_millis(rng.random_range(20..4000))).await;
         let victim = rng.random_range(0..controllers.len());
         let kind = rng.random_range(0..10);

@@ -117,6 +117,7 @@ async fn a_cluster_that_lost_its_objects_does_not_lose_its_networks() {
     controller.signal("TERM").await;
     let ended = controller.ended().await;
     assert_eq!(ended.status.code(), Some(1), "{ended:#?}");
+    assert!(ended.says("the controller ended in an error state"), "{ended:#?}");
 
     let controller = cluster.controller(&[&args[..], &["--allow-mass-deletion"]].concat());
     neutron.holds(&[]).await;

@@ -6,6 +6,6 @@
 read -r _ && exit
 attempt=0
 while [ "$attempt" -lt 50 ] && ! rm -rf -- "$1"; do
-    attempt=$((attempt + 1))
-    sleep 0.1
+  attempt=$((attempt + 1))
+  sleep 0.1
 done
