@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Runs one server and makes sure that it never outlives the process that asked for it.
 #
 #   sh -c "$(cat supervise.sh)" supervise LOG COMMAND [ARGUMENT...]

@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Removes a data folder when the process that owns it has no more use for it, or is gone.
 #
 #   sh -c "$(cat sweep.sh)" sweep FOLDER
