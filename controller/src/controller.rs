@@ -20,7 +20,7 @@ use crate::{
     sweep::{MassDeletion, Swept},
 };
 
-/// How often a cache that does not sync is spoken of.
+/// How often a cache that does not sync is logged.
 const SYNC_REPORT: Duration = Duration::from_secs(10);
 /// How long running keys may take after the first signal.
 const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(25);
@@ -80,7 +80,7 @@ impl<P: Provider> Controller<P> {
             events,
             options,
             condemned: Default::default(),
-            told: Default::default(),
+            reported: Default::default(),
         });
 
         // A queue that refuses keys is shutting down, and the next start lists everything.
@@ -152,7 +152,7 @@ impl<P: Provider> Controller<P> {
         }
     }
 
-    /// Waits for the first list, however long it takes, and keeps saying what it waits for.
+    /// Waits for the first list, however long it takes, and logs what it waits for.
     async fn wait_for_caches(&self) {
         info!("waiting for informer caches to sync");
         loop {

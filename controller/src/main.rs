@@ -100,7 +100,8 @@ async fn installation(args: &Args, client: &Client) -> Result<Installation, Fail
     }
     loop {
         match Installation::of_cluster(client.clone()).await {
-            Ok(installation) => return Ok(installation),
+            Ok(Some(installation)) => return Ok(installation),
+            Ok(None) => return Err("kube-system has no uid; choose an identity with --installation".into()),
             Err(error) if error.is_forbidden() || error.is_unauthorized() || error.is_not_found() => {
                 let advice =
                     "allow the controller to get this namespace, or choose an identity with --installation";

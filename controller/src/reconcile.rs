@@ -21,7 +21,7 @@ use serde_json::json;
 use tracing::{debug, info, warn};
 
 pub use self::outcome::Error;
-use self::outcome::{Outcome, Retry, Told};
+use self::outcome::{Outcome, Reported, Retry};
 use crate::{
     provider::{Change, Desired, Owner, Provider},
     sweep::Condemned,
@@ -61,8 +61,8 @@ pub(crate) struct Reconciler<P> {
     pub options: Options,
     /// The objects that are gone and whose networks must go.
     pub condemned: Condemned,
-    /// What was last told about each object, so that it is told once.
-    pub told: Mutex<HashMap<ObjectKey, Told>>,
+    /// What was last reported about each object, so that it is reported once.
+    pub reported: Mutex<HashMap<ObjectKey, Reported>>,
 }
 
 impl<P: Provider> Reconciler<P> {
@@ -93,7 +93,7 @@ impl<P: Provider> Reconciler<P> {
 
     async fn reconcile_object(&self, key: &ObjectKey) -> Result<Action, Error> {
         let Some(object) = self.objects.store().get(key) else {
-            self.told.lock().remove(key);
+            self.reported.lock().remove(key);
             return Ok(Action::await_change());
         };
         let outcome = if object.metadata.deletion_timestamp.is_some() {
@@ -128,8 +128,9 @@ impl<P: Provider> Reconciler<P> {
             let others = meta.finalizers.iter().flatten().filter(|finalizer| *finalizer != FINALIZER);
             // That the object is gone already is what was wanted.
             self.set_finalizers(key, meta, others.cloned().collect()).await?;
+            info!(%key, "network is gone from the provider and the object is released");
         }
-        Ok(Outcome::Finalized)
+        Ok(Outcome::Settled)
     }
 
     /// The object is wanted: the provider's network must be as its spec says.
@@ -150,7 +151,8 @@ impl<P: Provider> Reconciler<P> {
             let finalizers = meta.finalizers.iter().flatten().cloned();
             let finalizers = finalizers.chain([FINALIZER.to_owned()]).collect();
             if !self.set_finalizers(key, meta, finalizers).await? {
-                return Ok(Outcome::Gone);
+                info!(%key, "network was deleted meanwhile");
+                return Ok(Outcome::Settled);
             }
         }
         let applied = self.provider.apply(&owner, &desired).await?;
@@ -186,7 +188,7 @@ impl<P: Provider> Reconciler<P> {
         }
     }
 
-    /// Tells the user how it went, and the queue what comes next.
+    /// Reports the outcome to the user, and decides when the key is looked at again.
     fn report(
         &self,
         key: &ObjectKey,
@@ -196,9 +198,9 @@ impl<P: Provider> Reconciler<P> {
         let again = Ok(Action::requeue(self.options.drift_interval));
         match outcome {
             Ok(Outcome::Synced { given, desired, change }) => {
-                let now = Told::synced(&object.metadata);
-                let before = self.told.lock().insert(key.clone(), now.clone());
-                if Told::is_news(before.as_ref(), &now, change) {
+                let now = Reported::synced(&object.metadata);
+                let before = self.reported.lock().insert(key.clone(), now.clone());
+                if Reported::is_worth_an_event(before.as_ref(), &now, change) {
                     if let Some(message) = outcome::host_bits_message(&given, &desired) {
                         self.events.normal(object, "HostBitsIgnored", message);
                     }
@@ -209,17 +211,10 @@ impl<P: Provider> Reconciler<P> {
                 }
                 again
             }
-            Ok(Outcome::Finalized) => {
-                info!(%key, "network is gone from the provider and the object is released");
-                Ok(Action::await_change())
-            }
-            Ok(Outcome::Gone) => {
-                info!(%key, "network was deleted meanwhile");
-                Ok(Action::await_change())
-            }
+            Ok(Outcome::Settled) => Ok(Action::await_change()),
             Ok(Outcome::Invalid(error)) => {
-                let now = Told::Failed { of: object.metadata.generation, reason: error.reason };
-                if self.told.lock().insert(key.clone(), now.clone()) != Some(now) {
+                let now = Reported::Failed { of: object.metadata.generation, reason: error.reason };
+                if self.reported.lock().insert(key.clone(), now.clone()) != Some(now) {
                     warn!(%key, reason = error.reason, %error, "the spec is not valid; waiting for it to change");
                     self.events.warning(object, error.reason, error);
                 }
@@ -228,20 +223,20 @@ impl<P: Provider> Reconciler<P> {
             Err(Error::Provider(error)) => {
                 let reason = outcome::event_reason(error.kind);
                 self.events.warning(object, reason, &error);
-                let repeated = self.tell_failure(key, reason);
+                let repeated = self.note_failure(key, reason);
                 self.retry(key, error.into(), repeated)
             }
             Err(error) => {
-                let repeated = error.retry() == Retry::Slowly && self.tell_failure(key, "ApiServerRefused");
+                let repeated = error.retry() == Retry::Slowly && self.note_failure(key, "ApiServerRefused");
                 self.retry(key, error, repeated)
             }
         }
     }
 
-    /// Notes a failure, and says whether it was the last thing told.
-    fn tell_failure(&self, key: &ObjectKey, reason: &'static str) -> bool {
-        let now = Told::Failed { of: None, reason };
-        self.told.lock().insert(key.clone(), now.clone()) == Some(now)
+    /// Notes a failure, and says whether it was already the last thing reported.
+    fn note_failure(&self, key: &ObjectKey, reason: &'static str) -> bool {
+        let now = Reported::Failed { of: None, reason };
+        self.reported.lock().insert(key.clone(), now.clone()) == Some(now)
     }
 
     /// What the queue does about a failure. Each kind of failure has its policy in [`Error::retry`].

@@ -81,7 +81,8 @@ impl<P: Provider> Reconciler<P> {
         let (mut uids, mut found) = (HashSet::new(), BTreeSet::new());
         for owner in owners.iter().filter(|owner| self.is_watched(owner)) {
             if !uids.insert(&owner.uid) {
-                found.insert(owner.key());
+                // The object's key, and not the name that one of its networks happens to have.
+                found.extend(self.by_uid.get(&owner.uid).iter().map(|object| ObjectKey::of(&**object)));
             }
         }
         // The cache was read after the provider: an object in it is one whose network can be there already.

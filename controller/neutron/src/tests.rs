@@ -59,14 +59,14 @@ async fn only_neutrons_own_404_means_that_a_thing_is_gone() {
 }
 
 #[tokio::test]
-async fn the_patience_that_the_server_asks_for_is_told_up_to_a_limit() {
+async fn retry_after_is_reported_up_to_a_limit() {
     let (fake, neutron) = start().await;
-    for (asked, told) in [(7, 7), (86_400, 300)] {
+    for (asked, reported) in [(7, 7), (86_400, 300)] {
         fake.fail(0, Fault::RetryAfter(asked));
         let error = neutron.networks(&[]).await.unwrap_err();
         assert_eq!(
             (error.kind, error.retry_after),
-            (ErrorKind::Unavailable, Some(Duration::from_secs(told)))
+            (ErrorKind::Unavailable, Some(Duration::from_secs(reported)))
         );
     }
 }
@@ -154,7 +154,7 @@ async fn requests_that_wait_for_a_login_share_its_failure() {
 }
 
 #[tokio::test]
-async fn credentials_that_keystone_refuses_are_said_so() {
+async fn refused_credentials_have_a_kind_of_their_own() {
     let (fake, _) = start().await;
     let neutron = Client::new(&password_cloud(&fake)).unwrap();
     for (status, kind) in

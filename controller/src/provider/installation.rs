@@ -23,10 +23,10 @@ pub struct Installation(String);
 pub struct InvalidInstallation;
 
 impl Installation {
-    /// The identity of the cluster that this client talks to.
-    pub async fn of_cluster(client: Client) -> Result<Self, Error> {
+    /// The identity of the cluster that this client talks to; `None` if its namespace `kube-system` has no uid.
+    pub async fn of_cluster(client: Client) -> Result<Option<Self>, Error> {
         let namespace = TypedClient::<Namespace>::cluster(client).get("kube-system").await?;
-        Ok(Self(namespace.metadata.uid.unwrap_or_default()))
+        Ok(namespace.metadata.uid.and_then(|uid| uid.parse().ok()))
     }
 
     /// The identity as it stands in a marker.

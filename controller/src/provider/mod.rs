@@ -5,8 +5,8 @@
 //!   owner of this [`Installation`] is ever changed or deleted, and nothing is deleted by its name.
 //! - **A network that worked keeps working.** A change that the provider refuses leaves the network as it
 //!   was.
-//! - **Idempotent.** Every call can be repeated, whatever became of the one before: a crash or a lost
-//!   answer between any two steps is made good by the next call.
+//! - **Idempotent.** Every call can be repeated, whatever became of the one before: the next call
+//!   completes what a crash or a lost answer between any two steps interrupted.
 //! - **Typed failures.** An [`Error`] says what kind of failure it is and whether trying again can help.
 
 mod installation;

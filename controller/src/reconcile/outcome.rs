@@ -1,4 +1,4 @@
-//! How a reconciliation can end, what of it is news, and when to try again.
+//! How a reconciliation can end, when to report it, and when to try again.
 
 use std::time::Duration;
 
@@ -15,10 +15,8 @@ pub(super) enum Outcome {
         desired: Desired,
         change: Change,
     },
-    /// The object is on its way out and nothing is left of its network.
-    Finalized,
-    /// The object was gone before its network could be made.
-    Gone,
+    /// The object is on its way out or gone, and there is nothing left to do for it.
+    Settled,
     /// The spec cannot be made real.
     Invalid(InvalidSpec),
 }
@@ -63,23 +61,23 @@ impl Error {
     }
 }
 
-/// What was last told about an object.
+/// What was last reported about an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum Reported {
     /// That its network is as this generation of this object wants it.
     Synced { uid: Option<String>, generation: Option<i64> },
     /// That this generation, or any, could not be made real, and why.
     Failed { of: Option<i64>, reason: &'static str },
 }
 
-impl Told {
+impl Reported {
     pub(super) fn synced(meta: &ObjectMeta) -> Self {
         Self::Synced { uid: meta.uid.clone(), generation: meta.generation }
     }
 
-    /// Whether a success is worth an event: a new spec, the end of a failure, or something done that this
-    /// process has not told of. Drift that is repaired between two changes is not.
-    pub(super) fn is_news(before: Option<&Self>, now: &Self, change: Change) -> bool {
+    /// Whether a success gets an event: a new spec does, the end of a failure, and a change that this process
+    /// makes at its first look. The repair of drift between two changes does not.
+    pub(super) fn is_worth_an_event(before: Option<&Self>, now: &Self, change: Change) -> bool {
         match before {
             Some(before) => before != now,
             None => change != Change::None,
@@ -133,14 +131,14 @@ mod tests {
     }
 
     #[test]
-    fn a_success_is_told_once_and_a_restart_is_no_news() {
-        let synced = |generation| Told::Synced { uid: Some("1".into()), generation: Some(generation) };
-        let failed = Told::Failed { of: None, reason: "Failed" };
-        assert!(Told::is_news(None, &synced(1), Change::Created));
-        assert!(!Told::is_news(None, &synced(1), Change::None), "a restart");
-        assert!(!Told::is_news(Some(&synced(1)), &synced(1), Change::Updated), "drift");
-        assert!(Told::is_news(Some(&synced(1)), &synced(2), Change::None), "a new spec");
-        assert!(Told::is_news(Some(&failed), &synced(1), Change::None), "the end of a failure");
+    fn a_success_is_reported_once_and_a_restart_is_not() {
+        let synced = |generation| Reported::Synced { uid: Some("1".into()), generation: Some(generation) };
+        let failed = Reported::Failed { of: None, reason: "Failed" };
+        assert!(Reported::is_worth_an_event(None, &synced(1), Change::Created));
+        assert!(!Reported::is_worth_an_event(None, &synced(1), Change::None), "a restart");
+        assert!(!Reported::is_worth_an_event(Some(&synced(1)), &synced(1), Change::Updated), "drift");
+        assert!(Reported::is_worth_an_event(Some(&synced(1)), &synced(2), Change::None), "a new spec");
+        assert!(Reported::is_worth_an_event(Some(&failed), &synced(1), Change::None), "the end of a failure");
     }
 
     #[test]

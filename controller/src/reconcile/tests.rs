@@ -26,6 +26,8 @@ use crate::{
 struct Flaky {
     memory: Memory,
     failure: Arc<Mutex<Option<provider::Error>>>,
+    /// Owners of networks beside those in memory.
+    duplicates: Arc<Mutex<Vec<Owner>>>,
     writes: Arc<AtomicUsize>,
 }
 
@@ -68,7 +70,9 @@ impl Provider for Flaky {
     }
 
     async fn owners(&self) -> Result<Vec<Owner>, provider::Error> {
-        self.memory.owners().await
+        let mut owners = self.memory.owners().await?;
+        owners.extend(self.duplicates.lock().clone());
+        Ok(owners)
     }
 }
 
@@ -234,7 +238,7 @@ async fn setup(world: World) -> Setup {
         events: EventRecorder::new(client, Reporter::from("test")),
         options: world.options,
         condemned: Default::default(),
-        told: Default::default(),
+        reported: Default::default(),
     };
     Setup { reconciler: Arc::new(reconciler), provider, requests }
 }
@@ -262,7 +266,7 @@ async fn an_object_that_was_deleted_meanwhile_gets_no_network() {
 }
 
 #[tokio::test]
-async fn a_conflict_is_tried_again_soon_and_is_no_news() {
+async fn a_conflict_is_tried_again_soon_without_an_event() {
     let setup = setup(World { status: 409, ..with_finalizer() }).await;
     assert_eq!(setup.reconcile().await.unwrap(), Action::requeue(Duration::from_secs(1)));
     assert!(setup.provider.uids().is_empty());
@@ -298,7 +302,7 @@ async fn a_restart_with_nothing_to_do_writes_no_event() {
 }
 
 #[tokio::test]
-async fn a_failure_that_can_pass_is_retried_and_its_end_is_told() {
+async fn a_failure_that_can_pass_is_retried_and_its_end_is_reported() {
     let setup = setup(World::default()).await;
     setup.reconcile().await.unwrap();
     setup.provider.fail(ErrorKind::Unavailable);
@@ -307,7 +311,7 @@ async fn a_failure_that_can_pass_is_retried_and_its_end_is_told() {
     assert_eq!(setup.reconcile().await.unwrap(), again());
     let events = setup.events().await;
     assert_eq!(events[..2], ["Synced", "ProviderUnavailable"]);
-    assert_eq!(events.len(), 3, "that it is well again is news: {events:?}");
+    assert_eq!(events.len(), 3, "the end of the failure is reported: {events:?}");
 }
 
 #[tokio::test]
@@ -322,7 +326,7 @@ async fn the_patience_that_the_provider_asks_for_is_kept_up_to_the_drift_interva
 }
 
 #[tokio::test]
-async fn a_refusal_is_told_and_looked_at_slowly() {
+async fn a_refusal_is_reported_and_retried_slowly() {
     let setup = setup(World::default()).await;
     setup.provider.fail(ErrorKind::OverQuota);
     assert_eq!(setup.reconcile().await.unwrap(), again());
@@ -330,7 +334,7 @@ async fn a_refusal_is_told_and_looked_at_slowly() {
 }
 
 #[tokio::test]
-async fn a_bad_spec_is_told_once_and_waited_for_before_anything_is_written() {
+async fn a_bad_spec_is_reported_once_and_nothing_is_written() {
     let bad = |network: &mut Network| network.spec.gateway = "10.0.1.1".into();
     let setup = setup(World { objects: vec![network(bad)], ..with_finalizer() }).await;
     for _ in 0..3 {
@@ -442,6 +446,16 @@ async fn a_sweep_condemns_what_no_object_has_the_uid_of_whatever_its_name() {
     assert_eq!(setup.reconciler.condemned.of(&key()), ["uid-0"]);
     setup.reconcile().await.unwrap();
     assert_eq!(setup.provider.uids(), ["uid-1", "uid-9"]);
+}
+
+#[tokio::test]
+async fn a_sweep_finds_the_objects_of_duplicates_whatever_their_names() {
+    let setup = setup(World::default()).await;
+    setup.provider.holds("a", "uid-1").await;
+    assert!(swept(&setup).await.is_empty());
+    setup.provider.duplicates.lock().push(owner(&ObjectKey::namespaced("default", "probe"), "uid-1"));
+    assert_eq!(swept(&setup).await, ["a"]);
+    assert!(setup.reconciler.condemned.of(&key()).is_empty());
 }
 
 #[tokio::test]

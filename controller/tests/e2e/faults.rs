@@ -223,7 +223,7 @@ async fn a_token_that_is_refused_is_renewed() {
     controller.says(&["status=401"]).await;
     assert_eq!(controller.count(&["got a token"]), 2);
     let events = cluster.events("a").await;
-    assert!(events.iter().all(|[type_, ..]| type_ == "Normal"), "a renewal is no news: {events:?}");
+    assert!(events.iter().all(|[type_, ..]| type_ == "Normal"), "a renewal has no event: {events:?}");
 
     // Without Keystone nothing can be renewed; when it is back, everything goes on.
     keystone.revoke(&proxy.token().unwrap()).await.unwrap();
@@ -234,7 +234,7 @@ async fn a_token_that_is_refused_is_renewed() {
     neutron.holds(&[held("a", "10.0.0.0/24", "10.0.0.3")]).await;
     controller.stop().await;
 
-    // A password that is wrong is told to the user, and nothing is touched.
+    // A wrong password is reported to the user, and nothing is touched.
     variables.iter_mut().filter(|(name, _)| *name == "OS_PASSWORD").for_each(|(_, value)| value.push('x'));
     let controller = cluster.controller_with(&args, &variables);
     cluster

@@ -2,7 +2,7 @@
 //!
 //! | module | what it shows |
 //! | --- | --- |
-//! | `walkthrough` | the documents' story, step by step with kubectl |
+//! | `walkthrough` | a Network from its CRD to its deletion, step by step with kubectl |
 //! | `restarts` | the controller killed between any two steps |
 //! | `faults` | an API server, a Neutron or a Keystone in trouble |
 //! | `drift` | changes behind the controller's back, and networks of others |

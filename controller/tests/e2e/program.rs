@@ -73,7 +73,7 @@ async fn run(args: &[&str], variables: &[(&str, &str)]) -> (Option<i32>, String)
 }
 
 #[tokio::test]
-async fn wrong_flags_are_said_so_with_exit_code_2() {
+async fn wrong_flags_are_explained_with_exit_code_2() {
     for (args, said) in [
         (&["--workers", "0"][..], "it must be a number from 1"),
         (&["--workers", "many"], "it must be a number from 1"),
@@ -94,7 +94,7 @@ async fn wrong_flags_are_said_so_with_exit_code_2() {
 }
 
 #[tokio::test]
-async fn what_keeps_it_from_running_is_said_with_exit_code_1() {
+async fn what_keeps_it_from_running_is_explained_with_exit_code_1() {
     let folder = tempfile("lost");
     let (lost, broken) = (folder.join("lost"), folder.join("broken"));
     std::fs::write(&broken, "apiVersion: v1\nkind: Config\nclusters: 7\n").unwrap();

@@ -1,4 +1,4 @@
-//! What cannot be made real is said and waited for; what can be is made, IPv6 too.
+//! Specs that cannot be made real, that Neutron refuses, or that do not decode; and both IP families.
 
 use std::time::Duration;
 

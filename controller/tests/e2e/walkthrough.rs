@@ -51,14 +51,14 @@ async fn walk_through(flags: &[&str], finalizers: &str) {
     let path = "jsonpath={.metadata.finalizers}";
     assert_eq!(kubectl(&["get", "network", "example-network", "-o", path]).await, finalizers);
 
-    // The change, with the host bits that the documents leave in the range.
+    // The change. Its range has host bits.
     let changed = EXAMPLE.replace("192.168.0", "192.168.1");
     assert!(changed.contains("192.168.1.0/16") && changed.contains("192.168.1.1"), "{changed}");
     env.kubectl_with_input(&["apply", "-f", "-"], &changed).await.unwrap();
     neutron.holds(&[held("example-network", "192.168.0.0/16", "192.168.1.1")]).await;
     let described = async || kubectl(&["describe", "network", "example-network"]).await;
-    let told = "cidr 192.168.1.0/16 has host bits and is taken as 192.168.0.0/16";
-    eventually("describe says which range is used", described, |text| text.contains(told)).await;
+    let message = "cidr 192.168.1.0/16 has host bits and is taken as 192.168.0.0/16";
+    eventually("describe says which range is used", described, |text| text.contains(message)).await;
     controller.says(&["updated network in the provider", key]).await;
     assert_eq!(neutron.only_id().await, id, "the network stays");
 

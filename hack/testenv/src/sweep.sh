@@ -3,7 +3,7 @@
 #
 #   sh -c "$(cat sweep.sh)" sweep FOLDER
 #
-# It waits for the end of standard input. A line on it means that the folder shall stay.
+# It waits for the end of standard input. A line on it means that the folder must stay.
 read -r _ && exit
 attempt=0
 while [ "$attempt" -lt 50 ] && ! rm -rf -- "$1"; do

@@ -11,7 +11,7 @@ use tokio::sync::OnceCell;
 
 use super::{Controller, eventually};
 
-/// The documents' example.
+/// The example of the walk-through.
 pub const EXAMPLE: &str = include_str!("../../../example/example-network.yaml");
 
 /// The file with the CRD.
