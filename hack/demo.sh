@@ -23,8 +23,8 @@ esac
 
 work=$(mktemp -d)
 log="$work/controller.log"
-# The log is read below.
-unset RUST_LOG
+# Neither the form of the log, which is read below, nor the cloud is to come from the surroundings.
+unset RUST_LOG "${!OS_@}"
 shown=0 servers="" controller=""
 
 # Ends what this script started, by its process id, the controller first.
@@ -39,7 +39,8 @@ clean_up() {
   exit "$code"
 }
 trap clean_up EXIT
-trap 'printf "\nstopping\n"; exit 130' INT TERM
+trap 'printf "\nstopping\n"; exit 130' INT
+trap 'printf "\nstopping\n"; exit 143' TERM
 
 say() { printf '\n# %s\n' "$*"; }
 
@@ -71,6 +72,7 @@ expect() {
 }
 
 subnets() {
+  command -v curl >/dev/null || return 0
   show curl --silent --show-error "$NEUTRON_URL/v2.0/subnets?fields=name&fields=cidr&fields=gateway_ip"
   echo
 }

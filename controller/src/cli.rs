@@ -35,12 +35,12 @@ pub struct Args {
     #[arg(long = "namespace", value_name = "NAME")]
     pub namespaces: Vec<String>,
 
-    /// How many keys are worked on at once.
+    /// How many keys are reconciled at once.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = at_least_one)]
     pub workers: usize,
 
-    /// How long after a success the provider is looked at again, to repair what changed behind the
-    /// controller's back, and how often it is searched for networks without an object.
+    /// How often each network is compared with its object again, to repair what changed in the provider, and
+    /// how often the provider is searched for networks without an object.
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = some_time)]
     pub drift_interval: Duration,
 
@@ -65,7 +65,8 @@ pub struct Args {
 
     /// The identity under which networks are kept in Neutron; those of another one are never touched. It is
     /// 1 to 64 letters, digits, `-`, `_` and `.`. Without it, it is the uid of the namespace `kube-system`,
-    /// which the controller must be allowed to get.
+    /// which the controller must be allowed to get. A cluster that was made from another one's backup has the
+    /// same uid: if both run, one of them needs a name.
     #[arg(long, value_name = "NAME")]
     pub installation: Option<Installation>,
 

@@ -11,7 +11,8 @@ const MAX: usize = 64;
 ///
 /// It is a part of every network's marker, whole and unaltered. Two controllers with the same identity
 /// take each other's networks for their own, so it comes from the cluster unless a person chooses it: the
-/// uid of the namespace `kube-system`, which lives as long as the cluster.
+/// uid of the namespace `kube-system`, which lives as long as the cluster. A copy of a cluster has the same
+/// uid, and needs a name of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installation(String);
 

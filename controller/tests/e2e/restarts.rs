@@ -121,6 +121,7 @@ async fn a_step_that_is_carried_out_although_its_sender_is_dead_is_found_by_the_
         killed_at("DELETE", "/networks").await;
         neutron.holds(&[]).await;
         let controller = start();
+        controller.says(&["started workers"]).await;
         cluster.gone("a").await;
         controller.stop().await;
         neutron.holds(&[]).await;
