@@ -39,6 +39,11 @@ impl Condemned {
         self.0.lock().get(key).into_iter().flatten().cloned().collect()
     }
 
+    /// All uids.
+    fn uids(&self) -> HashSet<String> {
+        self.0.lock().values().flatten().cloned().collect()
+    }
+
     /// Its network is gone, too.
     pub fn forget(&self, key: &ObjectKey, uid: &str) {
         let mut all = self.0.lock();
@@ -77,17 +82,19 @@ pub struct MassDeletion {
 impl<P: Provider> Reconciler<P> {
     /// Looks for networks that no object asks for, and condemns them.
     pub async fn sweep(&self) -> Result<Swept, Error> {
-        let owners = self.provider.owners().await?;
+        let mut owners = self.provider.owners().await?;
+        // The deletion of these is known and under way.
+        let condemned = self.condemned.uids();
+        owners.retain(|owner| self.is_watched(owner) && !condemned.contains(&owner.uid));
         let (mut uids, mut found) = (HashSet::new(), BTreeSet::new());
-        for owner in owners.iter().filter(|owner| self.is_watched(owner)) {
+        for owner in &owners {
             if !uids.insert(&owner.uid) {
                 // The object's key, and not the name that one of its networks happens to have.
                 found.extend(self.by_uid.get(&owner.uid).iter().map(|object| ObjectKey::of(&**object)));
             }
         }
-        // The cache was read after the provider: an object in it is one whose network can be there already.
-        let mut orphans: Vec<_> = owners.iter().filter(|owner| uids.contains(&owner.uid)).collect();
-        orphans.retain(|owner| self.by_uid.get(&owner.uid).is_empty());
+        let mut orphans: Vec<_> =
+            owners.iter().filter(|owner| self.by_uid.get(&owner.uid).is_empty()).collect();
         if !orphans.is_empty() {
             // The cache can be behind what another controller has seen.
             let living = self.living().await?;

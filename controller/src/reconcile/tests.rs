@@ -496,6 +496,18 @@ async fn a_sweep_refuses_to_delete_more_than_a_handful_and_more_than_half() {
 }
 
 #[tokio::test]
+async fn deletions_that_were_seen_are_no_mass_deletion() {
+    let setup = setup(World { objects: Vec::new(), ..World::default() }).await;
+    for n in 0..20 {
+        let name = format!("gone-{n}");
+        setup.provider.holds(&name, &name).await;
+        setup.reconciler.condemned.add(ObjectKey::namespaced("default", &name), name);
+    }
+    setup.provider.holds("a", "uid-0").await;
+    assert_eq!(swept(&setup).await, ["a"]);
+}
+
+#[tokio::test]
 async fn a_mass_deletion_that_is_allowed_is_carried_out() {
     let mut world = World { objects: Vec::new(), ..World::default() };
     world.options.allow_mass_deletion = true;
