@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All checks of the project: format, lints, tests, documentation, generated files.
+# All checks of the project: format, lints, tests, documentation, generated files, scripts, the walk-through.
 #
 #   hack/test.sh          everything, in numbers that take minutes
 #   hack/test.sh --long   the same tests with large numbers: soak, fuzzing, thousands of sequences
@@ -8,7 +8,7 @@
 # hack/testenv/install.sh into the user's cache folder and reused. Without Go or Python the tests that
 # need servers are skipped and counted; with CI=true a skipped check is a failure.
 set -uo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 
 case "${1:-}" in
   "") ;;
@@ -30,7 +30,7 @@ for tool in cargo rustfmt cargo-clippy; do
   fi
 done
 
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 servers=true
 summary=()
 
 # Remembers how a check ended and how long it took.
@@ -57,6 +57,11 @@ skip() {
   fi
 }
 
+# Every script of the repository.
+scripts() {
+  git ls-files '*.sh' | xargs shellcheck --severity=warning
+}
+
 # Installs servers; exit code 4 means that what they are built with is missing.
 install() {
   local name=$1 start=$SECONDS
@@ -65,7 +70,10 @@ install() {
   hack/testenv/install.sh "$@"
   case $? in
     0) record ok "$name" "$start" ;;
-    4) skip "$name" "see above for what is missing" ;;
+    4)
+      servers=false
+      skip "$name" "see above for what is missing"
+      ;;
     *) record FAILED "$name" "$start" ;;
   esac
 }
@@ -80,12 +88,18 @@ export GENCLIENT_SKIPPED
 trap 'rm -f "$GENCLIENT_SKIPPED"' EXIT
 
 check "format" cargo fmt --all --check
+if command -v shellcheck >/dev/null; then
+  check "scripts" scripts
+else
+  skip "scripts" "shellcheck is not installed"
+fi
 install "install the control plane" kubernetes
 install "install Neutron and Keystone" neutron keystone
 check "lints" cargo clippy --quiet --workspace --all-targets -- -D warnings
 check "tests" cargo test --workspace --no-fail-fast
 check "documentation" docs
 check "generated files" hack/verify-codegen.sh
+if $servers; then check "walk-through" hack/demo.sh; else skip "walk-through" "it needs the servers"; fi
 
 printf '\n'
 printf '%s\n' "${summary[@]}"

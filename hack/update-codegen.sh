@@ -26,7 +26,8 @@ if ! command -v cargo >/dev/null; then
 fi
 
 cargo build --quiet --package genclient
-genclient="${CARGO_TARGET_DIR:-target}/debug/genclient"
+target=$(cargo metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
+genclient="$target/debug/genclient"
 
 # The stale exit code of one configuration must not hide the others.
 code=0

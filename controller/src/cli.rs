@@ -4,13 +4,18 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Parser, ValueEnum};
 
+use crate::provider::Installation;
+
 /// Keeps a network in a provider for each Network object of a cluster.
 ///
 /// The cluster is that of `--kubeconfig` and `--context`, or of the API server `--master`; without
 /// them it is that of `KUBECONFIG` or `~/.kube/config`, or of the pod's service account.
 ///
-/// The first SIGINT or SIGTERM lets running keys finish and exits with 0, the second exits with 1 at
-/// once.
+/// There is no leader election: two controllers at once, as during a rolling update, make networks twice
+/// and remove the duplicates at the next look, within the drift interval.
+///
+/// The first SIGINT or SIGTERM lets running keys finish and exits with 0, or with 1 while a mass deletion
+/// is refused; the second exits with 1 at once.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "samplecrd-controller", version, max_term_width = 100)]
 pub struct Args {
@@ -30,16 +35,12 @@ pub struct Args {
     #[arg(long = "namespace", value_name = "NAME")]
     pub namespaces: Vec<String>,
 
-    /// How many keys are worked on at once.
+    /// How many keys are reconciled at once.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = at_least_one)]
     pub workers: usize,
 
-    /// How often handlers are told of every object again; 0s for never.
-    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = humantime::parse_duration)]
-    pub resync: Duration,
-
-    /// How long after a success the provider is looked at again, to repair what changed behind the
-    /// controller's back.
+    /// How often each network is compared with its object again, to repair what changed in the provider, and
+    /// how often the provider is searched for networks without an object.
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = some_time)]
     pub drift_interval: Duration,
 
@@ -48,22 +49,26 @@ pub struct Args {
     #[arg(long)]
     pub no_finalizer: bool,
 
-    /// Where networks are made.
-    #[arg(long, value_enum, default_value_t = ProviderKind::Memory)]
-    pub provider: ProviderKind,
+    /// Delete networks without an object even if they are more than five and more than half of all. Without
+    /// this flag such a search deletes nothing: the cluster is probably not the right one, or lacks objects.
+    #[arg(long)]
+    pub allow_mass_deletion: bool,
 
-    /// The memory provider of another process, such as `http://127.0.0.1:9000`.
-    #[arg(long, value_name = "URL")]
-    pub memory_url: Option<String>,
+    /// Where networks are made: in Neutron if `--neutron-url` is given, else in memory.
+    #[arg(long, value_enum)]
+    pub provider: Option<ProviderKind>,
 
     /// Neutron's address; without it, that of the catalogue. Credentials come from the usual `OS_*`
     /// variables or from clouds.yaml.
     #[arg(long, value_name = "URL", env = "NEUTRON_URL")]
     pub neutron_url: Option<String>,
 
-    /// The name of this installation; networks of another one are never touched.
-    #[arg(long, value_name = "NAME", default_value = "samplecrd-controller")]
-    pub installation: String,
+    /// The identity under which networks are kept in Neutron; those of another one are never touched. It is
+    /// 1 to 64 letters, digits, `-`, `_` and `.`. Without it, it is the uid of the namespace `kube-system`,
+    /// which the controller must be allowed to get. A cluster that was made from another one's backup has the
+    /// same uid: if both run, one of them needs a name.
+    #[arg(long, value_name = "NAME")]
+    pub installation: Option<Installation>,
 
     /// The form of the log.
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
@@ -74,10 +79,18 @@ pub struct Args {
     pub verbose: u8,
 }
 
+impl Args {
+    /// Where networks are made.
+    pub fn provider(&self) -> ProviderKind {
+        let default = if self.neutron_url.is_some() { ProviderKind::Neutron } else { ProviderKind::Memory };
+        self.provider.unwrap_or(default)
+    }
+}
+
 /// Where networks are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ProviderKind {
-    /// In this process, or in the one of `--memory-url`; for trying things out.
+    /// In this process and no longer than it; for trying things out.
     Memory,
     /// In OpenStack's Neutron.
     Neutron,

@@ -3,26 +3,28 @@
 // Whatever can fail is an error that the caller can handle; tests may end with a panic.
 #![warn(clippy::unwrap_used)]
 
-use std::{io::IsTerminal, process::ExitCode};
+use std::{io::IsTerminal, process::ExitCode, time::Duration};
 
 use clap::Parser;
 use genclient_runtime::{
-    client,
+    Client, InformerFactory, client,
     events::{EventRecorder, Reporter},
     kube::{
         Config,
         config::{KubeConfigOptions, Kubeconfig},
     },
 };
-use samplecrd_client::{clientset::Clientset, informers::SharedInformerFactory};
 use samplecrd_controller::{
-    Controller, Options,
+    Controller, Options, RunError,
     cli::{Args, LogFormat, ProviderKind},
-    provider::{Cloud, Memory, Neutron, Provider, RemoteMemory},
+    provider::{Cloud, Installation, Memory, Neutron, Provider},
 };
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{error, info, warn};
 use tracing_subscriber::EnvFilter;
+
+/// How often an API server that does not answer is asked for the cluster's identity.
+const IDENTITY_RETRY: Duration = Duration::from_secs(3);
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -33,47 +35,84 @@ async fn main() -> ExitCode {
     match start(&args).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            error!(error = %failure, "cannot run the controller");
+            match failure.downcast_ref::<RunError>() {
+                Some(error) => error!(%error, "the controller ended in an error state"),
+                None => error!(error = %failure, "cannot run the controller"),
+            }
             ExitCode::FAILURE
         }
     }
 }
 
 async fn start(args: &Args) -> Result<(), Failure> {
-    match args.provider {
-        ProviderKind::Memory => match &args.memory_url {
-            None => run(args, Memory::default()).await,
-            Some(url) => run(args, RemoteMemory::new(parse_url(url)?)).await,
-        },
+    // Signals are caught before anything is begun that a signal must end in order.
+    let mut shutdown = std::pin::pin!(shutdown_signal()?);
+    match args.provider() {
+        ProviderKind::Memory => {
+            warn!(
+                "networks are made in memory and end with this process; give --provider neutron for real ones"
+            );
+            let client = client::connect(kube_config(args).await?)?;
+            run(args, client, Memory::default(), shutdown).await
+        }
         ProviderKind::Neutron => {
             let mut cloud = Cloud::from_env(|name| std::env::var(name).ok())?;
             if let Some(url) = &args.neutron_url {
                 cloud.network_endpoint_override = Some(url.clone());
             }
-            run(args, Neutron::new(cloud, &args.installation)?).await
+            let neutron = neutron_client::Client::new(&cloud)?;
+            let client = client::connect(kube_config(args).await?)?;
+            let installation = tokio::select! {
+                installation = installation(args, &client) => installation?,
+                () = &mut shutdown => return Ok(()),
+            };
+            info!(%installation, "networks are made in Neutron");
+            run(args, client, Neutron::new(neutron, installation), shutdown).await
         }
     }
 }
 
-async fn run(args: &Args, provider: impl Provider) -> Result<(), Failure> {
-    // Signals are caught before anything is begun that a signal must end in order.
-    let shutdown = shutdown_signal()?;
-    let client = client::connect(kube_config(args).await?)?;
-    let clientset = Clientset::new(client.clone());
-
-    let mut factory = SharedInformerFactory::builder(clientset.clone()).resync(args.resync);
+async fn run(
+    args: &Args,
+    client: Client,
+    provider: impl Provider,
+    shutdown: impl Future<Output = ()>,
+) -> Result<(), Failure> {
+    let mut factory = InformerFactory::builder(client.clone());
     for namespace in &args.namespaces {
         factory = factory.namespace(namespace);
     }
-    let factory = factory.try_build()?;
     let events = EventRecorder::new(client, Reporter::from("samplecrd-controller"));
     let options = Options {
         finalizer: !args.no_finalizer,
         drift_interval: args.drift_interval,
         namespaces: args.namespaces.clone(),
+        allow_mass_deletion: args.allow_mass_deletion,
     };
-    Controller::new(clientset, factory, provider, events, options).run(args.workers, shutdown).await;
-    Ok(())
+    let controller = Controller::new(factory.try_build()?, provider, events, options)?;
+    Ok(controller.run(args.workers, shutdown).await?)
+}
+
+/// The identity that the flags name, or that of the cluster, however long the API server takes to tell it.
+async fn installation(args: &Args, client: &Client) -> Result<Installation, Failure> {
+    if let Some(installation) = &args.installation {
+        return Ok(installation.clone());
+    }
+    loop {
+        match Installation::of_cluster(client.clone()).await {
+            Ok(Some(installation)) => return Ok(installation),
+            Ok(None) => return Err("kube-system has no uid; choose an identity with --installation".into()),
+            Err(error) if error.is_forbidden() || error.is_unauthorized() || error.is_not_found() => {
+                let advice =
+                    "allow the controller to get this namespace, or choose an identity with --installation";
+                return Err(
+                    format!("the cluster cannot be identified by kube-system: {error}; {advice}").into()
+                );
+            }
+            Err(error) => info!("still waiting for the API server to tell the cluster's identity: {error}"),
+        }
+        tokio::time::sleep(IDENTITY_RETRY).await;
+    }
 }
 
 /// The cluster that the flags name, or that of the environment.

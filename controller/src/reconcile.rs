@@ -1,230 +1,276 @@
 //! One key brought in line with the provider: get, decide, act, report.
+//!
+//! Networks are deleted by the uid of their object, and only if that object was seen being deleted, is being
+//! finalized, or was condemned by the [sweep](crate::sweep). That an object is absent from the cache is no
+//! reason to delete anything.
 
+mod outcome;
 #[cfg(test)]
 mod tests;
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use genclient_runtime::{Action, ObjectKey, Patch, SharedInformer, events::EventRecorder};
+use genclient_runtime::{
+    Action, Client, ObjectKey, ObjectMeta, Patch, SharedInformer, TypedClient, events::EventRecorder,
+    kube::core::PartialObjectMeta, store::Index,
+};
 use parking_lot::Mutex;
 use samplecrd_apis::samplecrd::v1::Network;
-use samplecrd_client::{clientset::Clientset, listers::samplecrd::v1::NetworkLister};
+use samplecrd_client::listers::samplecrd::v1::NetworkLister;
 use serde_json::json;
 use tracing::{debug, info, warn};
 
-use crate::provider::{self, Desired, Owner, Provider, RetryPolicy};
+pub use self::outcome::Error;
+use self::outcome::{Outcome, Reported, Retry};
+use crate::{
+    provider::{Change, Desired, Owner, Provider},
+    sweep::Condemned,
+};
 
 /// The finalizer that holds a Network back until its network is gone from the provider.
 pub const FINALIZER: &str = "samplecrd.k8s.io/provider-network";
 
-/// Why a key could not be reconciled; the queue tries it again with backoff.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The provider did not do what it was asked for.
-    #[error("provider: {0}")]
-    Provider(#[from] provider::Error),
-    /// The API server did not do what it was asked for.
-    #[error("API server: {0}")]
-    Api(#[from] genclient_runtime::Error),
-}
+/// A Network of which only the metadata is read: enough to finalize one whose spec does not decode.
+pub(crate) type NetworkMeta = PartialObjectMeta<Network>;
 
 /// How the controller behaves.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Whether a finalizer holds deleted objects back until their network is gone.
     pub finalizer: bool,
-    /// How long after a success the provider is looked at again.
+    /// How long after a success the provider is looked at again, and the time between two sweeps.
     pub drift_interval: Duration,
     /// The namespaces that are looked after; empty for all.
     pub namespaces: Vec<String>,
+    /// Whether a sweep may delete most of what there is.
+    pub allow_mass_deletion: bool,
 }
 
 /// Brings Networks and the provider's networks in line.
-pub struct Reconciler<P> {
-    pub(crate) clientset: Clientset,
-    pub(crate) informer: SharedInformer<Network>,
-    pub(crate) networks: NetworkLister,
-    pub(crate) provider: P,
-    pub(crate) events: EventRecorder,
-    pub(crate) options: Options,
-    /// The generation of each object that was last reported as synced, by uid: what is repaired
-    /// between two changes is logged, but is no news for the API server.
-    pub(crate) reported: Mutex<HashMap<ObjectKey, (String, i64)>>,
+pub(crate) struct Reconciler<P> {
+    pub client: Client,
+    /// Every object's metadata: what exists.
+    pub objects: SharedInformer<NetworkMeta>,
+    /// The same objects by uid.
+    pub by_uid: Index<NetworkMeta, String>,
+    /// Every object that decodes: what is wanted.
+    pub informer: SharedInformer<Network>,
+    pub networks: NetworkLister,
+    pub provider: P,
+    pub events: EventRecorder,
+    pub options: Options,
+    /// The objects that are gone and whose networks must go.
+    pub condemned: Condemned,
+    /// What was last reported about each object, so that it is reported once.
+    pub reported: Mutex<HashMap<ObjectKey, Reported>>,
 }
 
 impl<P: Provider> Reconciler<P> {
     /// Brings one key in line.
     pub async fn reconcile(self: Arc<Self>, key: ObjectKey) -> Result<Action, Error> {
-        let Some(network) = self.get(&key) else { return self.delete_by_key(&key).await };
-        let version = network.metadata.resource_version.as_deref().unwrap_or_default();
-        info!(%key, version, cidr = %network.spec.cidr, gateway = %network.spec.gateway, "processing network");
-        let result = match network.metadata.deletion_timestamp {
-            Some(_) => self.finalize(&key, &network).await,
-            None => self.apply(&key, &network).await,
-        };
-        self.report(&key, &network, result)
-    }
-
-    fn get(&self, key: &ObjectKey) -> Option<Arc<Network>> {
-        self.networks.networks(key.namespace.as_deref()?).get(&key.name)
-    }
-
-    /// The object is gone, and nothing is known of it but its key.
-    async fn delete_by_key(&self, key: &ObjectKey) -> Result<Action, Error> {
-        // An object that could never be read is not in the cache either, but it is there: its network stays.
-        if let Some(object) = self.informer.invalid().into_iter().find(|object| object.key == *key) {
-            warn!(%key, version = object.resource_version, error = object.error, "network cannot be read; leaving it as it is");
-            return Ok(Action::await_change());
+        let left_overs = self.remove_left_overs(&key).await;
+        let object = self.reconcile_object(&key).await;
+        match left_overs {
+            Ok(()) => object,
+            // A left-over that cannot go yet neither keeps the object waiting nor is forgotten.
+            Err(error) => self.retry(&key, error, false),
         }
-        info!(%key, "network does not exist in the local cache, deleting it in the provider");
-        self.provider.delete_key(key).await?;
-        self.reported.lock().remove(key);
-        info!(%key, "successfully synced");
-        Ok(Action::await_change())
+    }
+
+    /// Deletes the networks of the objects that had this key and are gone.
+    async fn remove_left_overs(&self, key: &ObjectKey) -> Result<(), Error> {
+        for uid in self.condemned.of(key) {
+            // An object that a restored backup brings back has its old uid.
+            if self.by_uid.get(&uid).is_empty() {
+                info!(%key, uid, "network does not exist in the local cache, deleting it in the provider");
+                self.provider.delete(&owner(key, &uid)).await?;
+                info!(%key, uid, "successfully synced");
+            }
+            self.condemned.forget(key, &uid);
+        }
+        Ok(())
+    }
+
+    async fn reconcile_object(&self, key: &ObjectKey) -> Result<Action, Error> {
+        let Some(object) = self.objects.store().get(key) else {
+            self.reported.lock().remove(key);
+            return Ok(Action::await_change());
+        };
+        let outcome = if object.metadata.deletion_timestamp.is_some() {
+            self.finalize(key, &object.metadata).await
+        } else {
+            let Some(network) = self.read(key, &object.metadata) else {
+                return Ok(Action::requeue(self.options.drift_interval));
+            };
+            let version = network.metadata.resource_version.as_deref().unwrap_or_default();
+            info!(%key, version, cidr = %network.spec.cidr, gateway = %network.spec.gateway, "processing network");
+            self.apply(key, &object.metadata, &network).await
+        };
+        self.report(key, &object, outcome)
+    }
+
+    /// The object with its spec, if the two caches agree about it. If one is behind, its next event queues
+    /// the key again.
+    fn read(&self, key: &ObjectKey, meta: &ObjectMeta) -> Option<Arc<Network>> {
+        let network = self.networks.networks(key.namespace.as_deref()?).get(&key.name);
+        if let Some(object) = self.informer.invalid().into_iter().find(|object| object.key == *key) {
+            warn!(%key, version = object.resource_version, error = object.error, "network cannot be read; its last good state counts");
+            return network.filter(|network| network.metadata.uid == meta.uid);
+        }
+        network.filter(|network| network.metadata.resource_version == meta.resource_version)
     }
 
     /// The object is on its way out: first the provider's network, then the finalizer.
-    async fn finalize(&self, key: &ObjectKey, network: &Network) -> Result<Outcome, Error> {
-        if has_finalizer(network) {
+    async fn finalize(&self, key: &ObjectKey, meta: &ObjectMeta) -> Result<Outcome, Error> {
+        if has_finalizer(meta) {
             info!(%key, "deleting network in the provider");
-            self.provider.delete(&owner(key, network)).await?;
+            self.provider.delete(&owner(key, uid(meta))).await?;
+            let others = meta.finalizers.iter().flatten().filter(|finalizer| *finalizer != FINALIZER);
             // That the object is gone already is what was wanted.
-            self.set_finalizers(key, network, without_finalizer(network)).await?;
+            self.set_finalizers(key, meta, others.cloned().collect()).await?;
+            info!(%key, "network is gone from the provider and the object is released");
         }
         Ok(Outcome::Settled)
     }
 
     /// The object is wanted: the provider's network must be as its spec says.
-    async fn apply(&self, key: &ObjectKey, network: &Network) -> Result<Outcome, Error> {
+    async fn apply(&self, key: &ObjectKey, meta: &ObjectMeta, network: &Network) -> Result<Outcome, Error> {
+        let owner = owner(key, uid(meta));
         let desired = match Desired::parse(&network.spec.cidr, &network.spec.gateway) {
             Ok(desired) => desired,
-            Err(error) => return Ok(Outcome::Invalid(error.to_string())),
+            Err(error) => {
+                // What the object asks for is unknown; that it asks for one network is not.
+                if let Err(problem) = self.provider.tidy(&owner).await {
+                    warn!(%key, %problem, "cannot look for duplicates; the next sweep does");
+                }
+                return Ok(Outcome::Invalid(error));
+            }
         };
-        let normalised = desired.cidr.to_string();
-        if normalised != network.spec.cidr {
-            info!(%key, given = %network.spec.cidr, used = %normalised, "the CIDR is used without its host bits");
-        }
         // The finalizer comes first: a network that exists must never be without it.
-        if self.options.finalizer && !has_finalizer(network) {
-            let finalizers = network.metadata.finalizers.iter().flatten().cloned();
+        if self.options.finalizer && !has_finalizer(meta) {
+            let finalizers = meta.finalizers.iter().flatten().cloned();
             let finalizers = finalizers.chain([FINALIZER.to_owned()]).collect();
-            if !self.set_finalizers(key, network, finalizers).await? {
+            if !self.set_finalizers(key, meta, finalizers).await? {
                 info!(%key, "network was deleted meanwhile");
                 return Ok(Outcome::Settled);
             }
         }
-        let owner = owner(key, network);
-        match self.provider.get(&owner).await? {
-            Some(actual) if actual.is(&desired) => {
-                debug!(%key, id = %actual.id, "the provider's network is as desired")
-            }
-            actual => {
-                let done = if actual.is_some() { "updated" } else { "created" };
-                let actual = self.provider.apply(&owner, &desired).await?;
-                info!(%key, id = %actual.id, cidr = %desired.cidr, gateway = %desired.gateway, "{done} network in the provider");
-            }
+        let applied = self.provider.apply(&owner, &desired).await?;
+        let done = match applied.change {
+            Change::None => "",
+            Change::Created => "created network in the provider",
+            Change::Updated => "updated network in the provider",
+        };
+        if !done.is_empty() {
+            info!(%key, id = %applied.id, cidr = %desired.cidr, gateway = %desired.gateway, "{done}");
         }
-        Ok(Outcome::Synced)
+        Ok(Outcome::Synced { given: network.spec.cidr.clone(), desired, change: applied.change })
     }
 
     /// Replaces the finalizers, and says whether the object still exists.
     ///
-    /// If somebody else changed the object meanwhile it is a conflict: the queue tries again with the
-    /// newer state, and the user is not told.
+    /// If somebody else changed the object meanwhile, it is a conflict, and the newer state is looked at.
     async fn set_finalizers(
         &self,
         key: &ObjectKey,
-        network: &Network,
+        meta: &ObjectMeta,
         finalizers: Vec<String>,
     ) -> Result<bool, Error> {
         let namespace = key.namespace.as_deref().unwrap_or_default();
+        let objects = TypedClient::<NetworkMeta>::namespaced(self.client.clone(), namespace);
         let patch = Patch::Merge(json!({
-            "metadata": { "resourceVersion": network.metadata.resource_version, "finalizers": finalizers },
+            "metadata": { "resourceVersion": meta.resource_version, "finalizers": finalizers },
         }));
-        match self.clientset.samplecrd_v1().networks(namespace).patch(&key.name, &patch).await {
+        match objects.patch(&key.name, &patch).await {
             Ok(_) => Ok(true),
             Err(error) if error.is_not_found() => Ok(false),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Tells the user how it went, and the queue what comes next.
+    /// Reports the outcome to the user, and decides when the key is looked at again.
     fn report(
         &self,
         key: &ObjectKey,
-        network: &Network,
-        result: Result<Outcome, Error>,
+        object: &NetworkMeta,
+        outcome: Result<Outcome, Error>,
     ) -> Result<Action, Error> {
         let again = Ok(Action::requeue(self.options.drift_interval));
-        let version = network.metadata.resource_version.as_deref().unwrap_or_default();
-        match result {
-            Ok(Outcome::Synced) => {
-                let synced = (
-                    network.metadata.uid.clone().unwrap_or_default(),
-                    network.metadata.generation.unwrap_or_default(),
-                );
-                if self.reported.lock().insert(key.clone(), synced.clone()) != Some(synced) {
-                    self.events.normal(network, "Synced", "Network synced successfully");
+        match outcome {
+            Ok(Outcome::Synced { given, desired, change }) => {
+                let now = Reported::synced(&object.metadata);
+                let before = self.reported.lock().insert(key.clone(), now.clone());
+                if Reported::is_worth_an_event(before.as_ref(), &now, change) {
+                    if let Some(message) = outcome::host_bits_message(&given, &desired) {
+                        self.events.normal(object, "HostBitsIgnored", message);
+                    }
+                    self.events.normal(object, "Synced", outcome::synced_message(&desired));
                 }
-                info!(%key, version, "successfully synced");
+                if before != Some(now) || change != Change::None {
+                    info!(%key, version = object.metadata.resource_version, "successfully synced");
+                }
                 again
             }
-            Ok(Outcome::Settled) => {
-                self.reported.lock().remove(key);
-                info!(%key, version, "successfully synced");
-                Ok(Action::await_change())
-            }
-            Ok(Outcome::Invalid(reason)) => {
-                self.reported.lock().remove(key);
-                warn!(%key, version, %reason, "the spec is not valid; waiting for it to change");
-                self.events.warning(network, "InvalidSpec", reason);
+            Ok(Outcome::Settled) => Ok(Action::await_change()),
+            Ok(Outcome::Invalid(error)) => {
+                let now = Reported::Failed { of: object.metadata.generation, reason: error.reason };
+                if self.reported.lock().insert(key.clone(), now.clone()) != Some(now) {
+                    warn!(%key, reason = error.reason, %error, "the spec is not valid; waiting for it to change");
+                    self.events.warning(object, error.reason, error);
+                }
                 Ok(Action::await_change())
             }
             Err(Error::Provider(error)) => {
-                self.reported.lock().remove(key);
-                self.events.warning(network, error.kind.reason(), &error);
-                match error.retry_policy() {
-                    RetryPolicy::Backoff => Err(error.into()),
-                    RetryPolicy::AfterChange => {
-                        warn!(%key, version, %error, "the provider refuses the network; a person must change something");
-                        again
-                    }
-                }
+                let reason = outcome::event_reason(error.kind);
+                self.events.warning(object, reason, &error);
+                let repeated = self.note_failure(key, reason);
+                self.retry(key, error.into(), repeated)
             }
-            Err(error) => Err(error),
+            Err(error) => {
+                let repeated = error.retry() == Retry::Slowly && self.note_failure(key, "ApiServerRefused");
+                self.retry(key, error, repeated)
+            }
+        }
+    }
+
+    /// Notes a failure, and says whether it was already the last thing reported.
+    fn note_failure(&self, key: &ObjectKey, reason: &'static str) -> bool {
+        let now = Reported::Failed { of: None, reason };
+        self.reported.lock().insert(key.clone(), now.clone()) == Some(now)
+    }
+
+    /// What the queue does about a failure. Each kind of failure has its policy in [`Error::retry`].
+    fn retry(&self, key: &ObjectKey, error: Error, repeated: bool) -> Result<Action, Error> {
+        match error.retry() {
+            Retry::Backoff => Err(error),
+            Retry::After(wait) => {
+                debug!(%key, %error, ?wait, "trying again when the time has passed");
+                Ok(Action::requeue(wait.min(self.options.drift_interval)))
+            }
+            Retry::Slowly => {
+                if repeated {
+                    debug!(%key, %error, "still refused");
+                } else {
+                    warn!(%key, %error, "refused; a person must change something");
+                }
+                Ok(Action::requeue(self.options.drift_interval))
+            }
         }
     }
 }
 
-/// How a reconciliation without errors ended.
-enum Outcome {
-    /// The provider's network is as desired.
-    Synced,
-    /// The object is on its way out and nothing is left of its network.
-    Settled,
-    /// The spec cannot be made real.
-    Invalid(String),
-}
-
-fn owner(key: &ObjectKey, network: &Network) -> Owner {
+fn owner(key: &ObjectKey, uid: &str) -> Owner {
     Owner {
         namespace: key.namespace.clone().unwrap_or_default(),
         name: key.name.clone(),
-        uid: network.metadata.uid.clone().unwrap_or_default(),
+        uid: uid.to_owned(),
     }
 }
 
-fn has_finalizer(network: &Network) -> bool {
-    network.metadata.finalizers.iter().flatten().any(|finalizer| finalizer == FINALIZER)
+fn uid(meta: &ObjectMeta) -> &str {
+    meta.uid.as_deref().unwrap_or_default()
 }
 
-fn without_finalizer(network: &Network) -> Vec<String> {
-    network
-        .metadata
-        .finalizers
-        .iter()
-        .flatten()
-        .filter(|finalizer| *finalizer != FINALIZER)
-        .cloned()
-        .collect()
+fn has_finalizer(meta: &ObjectMeta) -> bool {
+    meta.finalizers.iter().flatten().any(|finalizer| finalizer == FINALIZER)
 }

@@ -1,5 +1,7 @@
 //! Tokens and endpoints: who we are, and where the network service is.
 
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
@@ -26,8 +28,17 @@ impl std::fmt::Debug for Session {
 pub(crate) struct Auth {
     pub http: Http,
     method: AuthMethod,
-    /// Renewed by one task at a time; the others wait for its outcome.
-    session: Mutex<Option<Session>>,
+    /// Held by the one task that logs in; the others wait for it and share its outcome.
+    state: Mutex<State>,
+    /// How many logins have ended.
+    logins: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    session: Option<Session>,
+    /// Why the last login failed, if it did.
+    failure: Option<Error>,
 }
 
 #[derive(Debug)]
@@ -54,6 +65,10 @@ impl std::fmt::Debug for Keystone {
 
 impl Auth {
     pub fn new(http: Http, cloud: &Cloud) -> Result<Self, ConfigError> {
+        if cloud.verify == Some(false) {
+            let advice = "name the authority's certificates with `cacert` (OS_CACERT)";
+            return Err(ConfigError(format!("`verify: false` is not supported: {advice}")));
+        }
         let url = cloud.network_endpoint_override.as_ref().or_else(|| cloud.auth("endpoint"));
         let url = url.map(|url| versioned(url));
         let guessed = match () {
@@ -65,11 +80,14 @@ impl Auth {
         let request = match cloud.auth_type.as_deref().unwrap_or(guessed) {
             "none" | "noauth" | "token" | "v3token" | "admin_token" => {
                 let url = url.ok_or_else(|| {
-                    let advice = "give its URL, or OS_AUTH_URL, or OS_CLOUD and a clouds.yaml";
+                    let advice = match cloud.auth("token") {
+                        Some(_) => "a token alone names none; give the service's URL as well (OS_ENDPOINT)",
+                        None => "give its URL, or OS_AUTH_URL, or OS_CLOUD and a clouds.yaml",
+                    };
                     ConfigError(format!("no network service is named: {advice}"))
                 })?;
                 let method = AuthMethod::Fixed(Session { url, token: cloud.auth("token").cloned() });
-                return Ok(Self { http, method, session: Mutex::default() });
+                return Ok(Self { http, method, state: Mutex::default(), logins: AtomicU64::new(0) });
             }
             "v3applicationcredential" => application_credential(cloud)?,
             "password" | "v3password" => password(cloud)?,
@@ -88,7 +106,8 @@ impl Auth {
             region: cloud.region_name.clone(),
             interface: cloud.interface.clone().unwrap_or_else(|| "public".to_owned()),
         };
-        Ok(Self { http, method: AuthMethod::Keystone(Box::new(keystone)), session: Mutex::default() })
+        let method = AuthMethod::Keystone(Box::new(keystone));
+        Ok(Self { http, method, state: Mutex::default(), logins: AtomicU64::new(0) })
     }
 
     /// The session to use, fetched if there is none yet.
@@ -97,11 +116,22 @@ impl Auth {
             AuthMethod::Fixed(session) => return Ok(session.clone()),
             AuthMethod::Keystone(keystone) => keystone,
         };
-        let mut current = self.session.lock().await;
-        if let Some(session) = &*current {
+        let before = self.logins.load(SeqCst);
+        let mut state = self.state.lock().await;
+        if let Some(session) = &state.session {
             return Ok(session.clone());
         }
-        Ok(current.insert(keystone.log_in(&self.http).await?).clone())
+        // A login that ended while this task waited is its login, too.
+        if self.logins.load(SeqCst) != before
+            && let Some(failure) = &state.failure
+        {
+            return Err(failure.clone());
+        }
+        let outcome = keystone.log_in(&self.http).await;
+        state.session = outcome.as_ref().ok().cloned();
+        state.failure = outcome.as_ref().err().cloned();
+        self.logins.fetch_add(1, SeqCst);
+        outcome
     }
 
     /// Another session than the one whose token was refused, or `None` if there can be no other.
@@ -110,7 +140,7 @@ impl Auth {
             return Ok(None);
         }
         // Many requests can be refused at once: the first one drops the session, the others find a new one.
-        self.session.lock().await.take_if(|current| current == refused);
+        self.state.lock().await.session.take_if(|current| current == refused);
         self.session().await.map(Some)
     }
 }
@@ -118,8 +148,7 @@ impl Auth {
 impl Keystone {
     async fn log_in(&self, http: &Http) -> Result<Session, Error> {
         let answer = http.send(Method::POST, &self.tokens_url, None, Some(&self.request)).await?;
-        let request_id = answer.request_id();
-        let fail = |kind, message: String| Err(Error { kind, message, request_id: request_id.clone() });
+        let fail = |kind, message: String| Err(answer.error(kind, message));
         match answer.status {
             StatusCode::CREATED => {}
             StatusCode::UNAUTHORIZED => {

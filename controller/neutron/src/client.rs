@@ -109,7 +109,8 @@ impl Client {
 
     /// Sends a request, with a new token if the old one is refused, and gives the body of a success.
     ///
-    /// `Ok(None)` says that there is no such thing (404).
+    /// `Ok(None)` means that the service itself says that there is no such thing. A 404 of something in
+    /// between, such as a proxy, says nothing about it and is a failure.
     async fn call(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Option<Answer>, Error> {
         let session = self.auth.session().await?;
         let mut answer = self.send(&session, &method, path, body).await?;
@@ -119,7 +120,7 @@ impl Client {
             answer = self.send(&session, &method, path, body).await?;
         }
         match answer.status {
-            StatusCode::NOT_FOUND => Ok(None),
+            StatusCode::NOT_FOUND if is_neutrons(&answer) => Ok(None),
             status if status.is_success() => Ok(Some(answer)),
             _ => Err(refusal(&method, path, &answer)),
         }
@@ -167,7 +168,7 @@ impl Client {
             else {
                 if entries.is_empty() {
                     let message = format!("the server has no {collection}: is this a network service?");
-                    return Err(Error::new(ErrorKind::Rejected, message));
+                    return Err(Error::new(ErrorKind::Unavailable, message));
                 }
                 return Ok(None);
             };
@@ -193,6 +194,11 @@ fn page_path(collection: &str, filters: Filters<'_>, after: Option<&str>) -> Str
     format!("/{collection}?{}", query.finish())
 }
 
+/// Whether the error is one of Neutron's own.
+fn is_neutrons(answer: &Answer) -> bool {
+    answer.json::<Value>().is_ok_and(|body| body.get("NeutronError").is_some())
+}
+
 /// What a refusal means. Some are not JSON, and 401 has a shape of its own.
 fn refusal(method: &Method, path: &str, answer: &Answer) -> Error {
     let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
@@ -210,10 +216,12 @@ fn refusal(method: &Method, path: &str, answer: &Answer) -> Error {
         StatusCode::CONFLICT if type_.starts_with("GatewayConflict") => ErrorKind::Rejected,
         StatusCode::CONFLICT | StatusCode::PRECONDITION_FAILED => ErrorKind::Conflict,
         StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT => ErrorKind::Unavailable,
+        // Neutron's own are no failures and do not come here.
+        StatusCode::NOT_FOUND => ErrorKind::Unavailable,
         status if status.is_client_error() => ErrorKind::Rejected,
         _ => ErrorKind::Unavailable,
     };
     let said = if type_.is_empty() { text } else { format!("{type_}: {text}") };
     let message = format!("{method} {path} was answered with {}: {said}", answer.status.as_u16());
-    Error { kind, message, request_id: answer.request_id() }
+    answer.error(kind, message)
 }

@@ -37,6 +37,9 @@ pub struct Cloud {
     pub interface: Option<String>,
     /// A file of certificates to trust besides the system's.
     pub cacert: Option<PathBuf>,
+    /// Whether to check the server's certificate. `false` is refused: it would give the password to
+    /// anybody.
+    pub verify: Option<bool>,
     /// The network service's URL, instead of the one in the catalogue.
     pub network_endpoint_override: Option<String>,
 }
@@ -72,6 +75,7 @@ impl Cloud {
             region_name: os("region_name"),
             interface: os("interface"),
             cacert: os("cacert").map(PathBuf::from),
+            verify: None,
             network_endpoint_override: os("network_endpoint_override"),
         })
     }

@@ -1,6 +1,8 @@
-//! What can go wrong in a call.
+//! What can go wrong in a call, and whether trying again can help.
 
-/// Why the service did not do what it was asked for.
+use std::time::Duration;
+
+/// Why a call did not succeed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}{}", request_id.as_ref().map(|id| format!(" (request {id})")).unwrap_or_default())]
 pub struct Error {
@@ -8,8 +10,10 @@ pub struct Error {
     pub kind: ErrorKind,
     /// What happened, in the service's words where it gave some.
     pub message: String,
-    /// The service's name for the request, to be looked up in its log.
+    /// The service's name for the request, to look up in its log.
     pub request_id: Option<String>,
+    /// How long the service asks its clients to wait (`Retry-After`).
+    pub retry_after: Option<Duration>,
 }
 
 /// The classes of failures.
@@ -34,9 +38,17 @@ pub enum ErrorKind {
     Protocol,
 }
 
+impl ErrorKind {
+    /// Whether the service understood the request and refused it: the same request is refused again
+    /// until a person changes something.
+    pub fn is_refusal(self) -> bool {
+        matches!(self, Self::OverQuota | Self::Rejected | Self::Forbidden)
+    }
+}
+
 impl Error {
     /// A failure without a request id.
-    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), request_id: None }
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), request_id: None, retry_after: None }
     }
 }

@@ -1,4 +1,4 @@
-//! A small Neutron with a Keystone, which can be told to fail at any request.
+//! A small Neutron with a Keystone that can fail at any request.
 //!
 //! It knows as much of Neutron as the client uses, with the traits that make a client's life hard: loose
 //! filters, names that are not unique, ranges that must not overlap, gateways that must not lie in a pool.
@@ -26,6 +26,8 @@ use tokio::{net::TcpListener, task::JoinHandle};
 pub enum Fault {
     /// It is not carried out, and this is the answer.
     Refuse(u16, String),
+    /// It is not carried out, and the answer asks for so many seconds of patience (429).
+    RetryAfter(u64),
     /// It is carried out, and the connection is cut before the answer.
     LoseAnswer,
     /// It is never answered.
@@ -49,6 +51,8 @@ pub struct State {
     pub logins: usize,
     /// How many entries a page has, instead of as many as are asked for.
     pub page: Option<usize>,
+    /// How many networks there may be.
+    pub network_quota: Option<usize>,
     made: usize,
 }
 
@@ -119,9 +123,14 @@ async fn answer(
         state.requests.push(format!("{} {path}", head.method));
         state.faults.remove(&number)
     };
+    let mut retry_after = None;
     let (status, body) = match fault {
         Some(Fault::Hang) => std::future::pending().await,
         Some(Fault::Refuse(status, body)) => (status, body),
+        Some(Fault::RetryAfter(seconds)) => {
+            retry_after = Some(seconds);
+            (429, String::new())
+        }
         fault => {
             let (status, body) = state.lock().carry_out(&url, &head.method, &path, &query, token, body);
             if fault.is_some() {
@@ -131,6 +140,9 @@ async fn answer(
         }
     };
     let mut response = Response::builder().status(status).header("x-openstack-request-id", "req-7");
+    if let Some(seconds) = retry_after {
+        response = response.header("retry-after", seconds);
+    }
     if path == "/v3/auth/tokens" {
         response = response.header("x-subject-token", format!("token-{}", state.lock().logins));
     }
@@ -175,6 +187,9 @@ impl State {
             ("GET", ["networks"]) => self.list("networks", query),
             ("GET", ["subnets"]) => self.list("subnets", query),
             ("POST", ["networks"]) => {
+                if self.network_quota.is_some_and(|quota| self.networks.len() >= quota) {
+                    return refuse(409, "OverQuota");
+                }
                 self.made += 1;
                 let mut network = body["network"].take();
                 network["id"] = json!(format!("net-{:03}", self.made));
@@ -194,7 +209,8 @@ impl State {
                     other["network_id"] == subnet["network_id"]
                         && (known.contains(&cidr) || cidr.contains(&known))
                 });
-                if overlaps {
+                // What no Neutron takes, whatever else the network holds.
+                if overlaps || cidr.prefix_len() == 0 {
                     return refuse(400, "InvalidInput");
                 }
                 self.made += 1;
@@ -241,6 +257,10 @@ impl State {
     fn list(&self, collection: &str, query: &[(String, String)]) -> (u16, Value) {
         let kept = if collection == "networks" { &self.networks } else { &self.subnets };
         let mut entries: Vec<_> = kept.values().cloned().collect();
+        for entry in entries.iter_mut().filter(|_| collection == "networks") {
+            let own = self.subnets.values().filter(|subnet| subnet["network_id"] == entry["id"]);
+            entry["subnets"] = own.map(|subnet| subnet["id"].clone()).collect();
+        }
         let (mut limit, mut links) = (usize::MAX, json!([]));
         for (name, value) in query {
             match name.as_str() {

@@ -25,6 +25,8 @@ const MAX_BODY: usize = 16 << 20;
 /// A server whose database hangs never answers; a connection pool must not wait for it either.
 const TIMEOUT: Duration = Duration::from_secs(30);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// A server that asks for more patience than this is asked again all the same.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An HTTP client for JSON; clones share their connections.
@@ -57,7 +59,18 @@ impl Answer {
     /// The error of an answer that makes no sense.
     pub fn not_understood(&self, why: &dyn fmt::Display) -> Error {
         let message = format!("the answer ({}) could not be understood: {why}", self.status);
-        Error { kind: ErrorKind::Protocol, message, request_id: self.request_id() }
+        self.error(ErrorKind::Protocol, message)
+    }
+
+    /// An error with what the answer's headers say about it.
+    pub fn error(&self, kind: ErrorKind, message: String) -> Error {
+        Error { kind, message, request_id: self.request_id(), retry_after: self.retry_after() }
+    }
+
+    /// How long the server asks to wait. A date instead of seconds is ignored: clocks differ.
+    fn retry_after(&self) -> Option<Duration> {
+        let seconds = self.headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
+        Some(Duration::from_secs(seconds).min(MAX_RETRY_AFTER))
     }
 }
 

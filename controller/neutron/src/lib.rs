@@ -5,7 +5,7 @@
 //! # Guarantees
 //! - **Every request ends.** Each has one deadline, from the first byte sent to the last one read.
 //! - **One login at a time.** A token that is refused is renewed once; requests that are refused
-//!   together wait for the same login.
+//!   together wait for the same login and share its outcome, a failure too.
 //! - **Whole lists.** A list is read page by page; one whose marker vanished is read anew.
 //! - **Typed failures.** An [`Error`] has a kind to act on, the server's own words, and the name of the
 //!   request to look for in the server's log.

@@ -1,4 +1,4 @@
-//! What the service tells of its things, as far as it is of use here.
+//! Networks and subnets, with the fields that are used here.
 
 use std::net::IpAddr;
 
@@ -20,6 +20,9 @@ pub struct Network {
     pub created_at: String,
     /// Absent where the server does not offer tags.
     pub tags: Option<Vec<String>>,
+    /// The ids of its subnets.
+    #[serde(default)]
+    pub subnets: Vec<String>,
 }
 
 /// A subnet of a network.

@@ -31,6 +31,8 @@ async fn every_refusal_has_its_kind() {
         (409, typed("GatewayConflictWithAllocationPools"), Rejected),
         (409, typed("Something"), Conflict),
         (412, typed("RevisionNumberConstraintFailed"), Conflict),
+        (404, "<html>no such page</html>".into(), Unavailable),
+        (404, typed("HTTPNotFound"), Unavailable),
         (429, String::new(), Unavailable),
         (500, "<html>no JSON</html>".into(), Unavailable),
         (503, typed("RetryRequest"), Unavailable),
@@ -42,7 +44,30 @@ async fn every_refusal_has_its_kind() {
         fake.fail(0, Fault::Refuse(status, body.clone()));
         let error = neutron.networks(&[]).await.unwrap_err();
         assert_eq!(error.kind, kind, "{status} {body}: {error}");
-        assert!(error.to_string().ends_with("(request req-7)"), "{error}");
+        assert_eq!(error.retry_after, None);
+        let named = error.to_string().ends_with("(request req-7)");
+        assert!(named || body.contains("HTTPNotFound"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn only_neutrons_own_404_means_that_a_thing_is_gone() {
+    let (fake, neutron) = start().await;
+    neutron.delete_network("net-000").await.unwrap();
+    fake.fail(0, Fault::Refuse(404, "<html>no such page</html>".into()));
+    assert_eq!(neutron.delete_network("net-000").await.unwrap_err().kind, ErrorKind::Unavailable);
+}
+
+#[tokio::test]
+async fn retry_after_is_reported_up_to_a_limit() {
+    let (fake, neutron) = start().await;
+    for (asked, reported) in [(7, 7), (86_400, 300)] {
+        fake.fail(0, Fault::RetryAfter(asked));
+        let error = neutron.networks(&[]).await.unwrap_err();
+        assert_eq!(
+            (error.kind, error.retry_after),
+            (ErrorKind::Unavailable, Some(Duration::from_secs(reported)))
+        );
     }
 }
 
@@ -116,7 +141,20 @@ async fn requests_that_are_refused_together_log_in_once() {
 }
 
 #[tokio::test]
-async fn credentials_that_keystone_refuses_are_said_so() {
+async fn requests_that_wait_for_a_login_share_its_failure() {
+    let (fake, _) = start().await;
+    let neutron = Client::new(&password_cloud(&fake)).unwrap();
+    fake.fail(0, Fault::Refuse(503, String::new()));
+    let (a, b, c) = tokio::join!(neutron.networks(&[]), neutron.networks(&[]), neutron.networks(&[]));
+    for outcome in [a, b, c] {
+        assert_eq!(outcome.unwrap_err().kind, ErrorKind::Unavailable);
+    }
+    assert_eq!(fake.requests().len(), 1, "one login for all three");
+    neutron.networks(&[]).await.expect("the next request logs in again");
+}
+
+#[tokio::test]
+async fn refused_credentials_have_a_kind_of_their_own() {
     let (fake, _) = start().await;
     let neutron = Client::new(&password_cloud(&fake)).unwrap();
     for (status, kind) in
@@ -148,6 +186,10 @@ fn an_incomplete_cloud_is_refused_with_what_is_missing() {
     assert!(secret.contains("OS_APPLICATION_CREDENTIAL_SECRET"), "{secret}");
     let kerberos = Cloud { auth_type: Some("v3kerberos".into()), ..Cloud::default() };
     assert!(message(kerberos).contains("`v3kerberos` is not known"));
+    let token = message(cloud(&[("token", "t"), ("auth_url", "http://k")]));
+    assert!(token.contains("OS_ENDPOINT"), "{token}");
+    let careless = Cloud { verify: Some(false), ..Cloud::at("https://n") };
+    assert!(message(careless).contains("cacert"));
     let mut lost = Cloud::at("http://n");
     lost.cacert = Some("/no/such/file".into());
     assert!(message(lost).contains("certificates"));

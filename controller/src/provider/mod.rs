@@ -2,12 +2,14 @@
 //!
 //! # Contracts of every provider
 //! - **Ownership.** Each network carries its [`Owner`] from the moment it exists. Nothing without an
-//!   owner of this installation is ever changed or deleted.
-//! - **Idempotent.** Every call can be repeated, whatever became of the one before: a crash or a lost
-//!   answer between any two steps is made good by the next call.
+//!   owner of this [`Installation`] is ever changed or deleted, and nothing is deleted by its name.
+//! - **A network that worked keeps working.** A change that the provider refuses leaves the network as it
+//!   was.
+//! - **Idempotent.** Every call can be repeated, whatever became of the one before: the next call
+//!   completes what a crash or a lost answer between any two steps interrupted.
 //! - **Typed failures.** An [`Error`] says what kind of failure it is and whether trying again can help.
 
-mod error;
+mod installation;
 mod memory;
 mod neutron;
 mod spec;
@@ -15,25 +17,24 @@ mod spec;
 use std::fmt;
 
 use genclient_runtime::ObjectKey;
-use serde::{Deserialize, Serialize};
 
-pub use neutron_client::{Cloud, ConfigError};
+pub use neutron_client::{Cloud, ConfigError, Error, ErrorKind};
 
 pub use self::{
-    error::{Error, ErrorKind, RetryPolicy},
-    memory::{Memory, RemoteMemory, serve_memory},
+    installation::{Installation, InvalidInstallation},
+    memory::Memory,
     neutron::Neutron,
     spec::{Desired, InvalidSpec},
 };
 
 /// The object for which a network exists.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Owner {
     /// The object's namespace.
     pub namespace: String,
-    /// The object's name.
+    /// The object's name, or the one that somebody gave its network in the provider.
     pub name: String,
-    /// The object's uid: what tells it from an earlier one of the same name.
+    /// The object's uid, which tells it from an earlier one of the same name.
     pub uid: String,
 }
 
@@ -50,42 +51,37 @@ impl fmt::Display for Owner {
     }
 }
 
-/// What the provider holds for an owner.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Actual {
+/// How a network was brought about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
     /// The provider's name for the network.
     pub id: String,
-    /// The network's range and gateway, or `None` while it is half-made.
-    pub config: Option<Desired>,
-    /// Whether nothing is to be tidied up: duplicates, left-overs, a changed name.
-    pub tidy: bool,
+    /// What had to be done.
+    pub change: Change,
 }
 
-impl Actual {
-    /// Whether there is nothing to do.
-    pub fn is(&self, desired: &Desired) -> bool {
-        self.tidy && self.config.as_ref() == Some(desired)
-    }
+/// What had to be done to a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Nothing: it was as desired.
+    None,
+    /// There was none.
+    Created,
+    /// It was another one, or only a part of it was there.
+    Updated,
 }
 
 /// A place that holds networks.
 pub trait Provider: Send + Sync + 'static {
-    /// What the provider holds for this owner.
-    fn get(&self, owner: &Owner) -> impl Future<Output = Result<Option<Actual>, Error>> + Send;
+    /// Makes the owner's network as desired, whether there is none, half of one, another one or several.
+    fn apply(&self, owner: &Owner, desired: &Desired) -> impl Future<Output = Result<Applied, Error>> + Send;
 
-    /// Makes the owner's network as desired, whether there is none, half of one or another one.
-    ///
-    /// Networks that earlier objects of the same name left behind are removed.
-    fn apply(&self, owner: &Owner, desired: &Desired) -> impl Future<Output = Result<Actual, Error>> + Send;
+    /// Reduces the owner's networks to one and leaves that one as it is. There may be none.
+    fn tidy(&self, owner: &Owner) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// Removes the owner's network. That there is none is success.
+    /// Removes the networks that carry the owner's uid, whatever their names. That there is none is success.
     fn delete(&self, owner: &Owner) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// Removes the networks of every object that ever had this key. That there is none is success.
-    ///
-    /// It is for when nothing is known of a deleted object but its key.
-    fn delete_key(&self, key: &ObjectKey) -> impl Future<Output = Result<(), Error>> + Send;
-
-    /// The owners of all networks of this installation, each once.
+    /// The owner of each network of this installation. An owner of several networks is there several times.
     fn owners(&self) -> impl Future<Output = Result<Vec<Owner>, Error>> + Send;
 }

@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use bytes::Bytes;
 use genclient_runtime::{
-    Client, ObjectMeta, SharedInformer,
     events::Reporter,
     informer::InformerConfig,
+    kube::core::PartialObjectMetaExt,
+    object::CacheObject,
     reflector::{Delta, InvalidObject, Scope, delta_queue},
 };
 use http::{Method, Request, Response};
@@ -15,32 +16,52 @@ use samplecrd_apis::samplecrd::v1::NetworkSpec;
 use serde_json::Value;
 
 use super::*;
-use crate::provider::{Actual, ErrorKind, Memory};
+use crate::{
+    provider::{self, Applied, ErrorKind, Memory},
+    sweep::{MassDeletion, Swept},
+};
 
-/// Memory that can be told to fail.
+/// Memory that fails when a test says so.
 #[derive(Clone, Default)]
 struct Flaky {
     memory: Memory,
-    failure: Arc<Mutex<Option<ErrorKind>>>,
+    failure: Arc<Mutex<Option<provider::Error>>>,
+    /// Owners of networks beside those in memory.
+    duplicates: Arc<Mutex<Vec<Owner>>>,
     writes: Arc<AtomicUsize>,
 }
 
 impl Flaky {
+    fn fail(&self, kind: impl Into<Option<ErrorKind>>) {
+        *self.failure.lock() = kind.into().map(|kind| provider::Error::new(kind, "as the test says"));
+    }
+
     fn check(&self) -> Result<(), provider::Error> {
-        self.failure.lock().map_or(Ok(()), |kind| Err(provider::Error::new(kind, "as the test says")))
+        self.failure.lock().clone().map_or(Ok(()), Err)
+    }
+
+    /// The uids of the networks.
+    fn uids(&self) -> Vec<String> {
+        self.memory.networks().into_keys().map(|owner| owner.uid).collect()
+    }
+
+    async fn holds(&self, name: &str, uid: &str) {
+        let desired = Desired::parse("10.0.0.0/24", "10.0.0.1").unwrap();
+        let owner = Owner { namespace: "default".into(), name: name.into(), uid: uid.into() };
+        self.memory.apply(&owner, &desired).await.unwrap();
     }
 }
 
 impl Provider for Flaky {
-    async fn get(&self, owner: &Owner) -> Result<Option<Actual>, provider::Error> {
+    async fn apply(&self, owner: &Owner, desired: &Desired) -> Result<Applied, provider::Error> {
         self.check()?;
-        self.memory.get(owner).await
+        let applied = self.memory.apply(owner, desired).await?;
+        self.writes.fetch_add(usize::from(applied.change != Change::None), SeqCst);
+        Ok(applied)
     }
 
-    async fn apply(&self, owner: &Owner, desired: &Desired) -> Result<Actual, provider::Error> {
-        self.check()?;
-        self.writes.fetch_add(1, SeqCst);
-        self.memory.apply(owner, desired).await
+    async fn tidy(&self, _: &Owner) -> Result<(), provider::Error> {
+        self.check()
     }
 
     async fn delete(&self, owner: &Owner) -> Result<(), provider::Error> {
@@ -48,13 +69,10 @@ impl Provider for Flaky {
         self.memory.delete(owner).await
     }
 
-    async fn delete_key(&self, key: &ObjectKey) -> Result<(), provider::Error> {
-        self.check()?;
-        self.memory.delete_key(key).await
-    }
-
     async fn owners(&self) -> Result<Vec<Owner>, provider::Error> {
-        self.memory.owners().await
+        let mut owners = self.memory.owners().await?;
+        owners.extend(self.duplicates.lock().clone());
+        Ok(owners)
     }
 }
 
@@ -73,7 +91,8 @@ impl Setup {
     /// The finalizers that were asked for.
     fn patches(&self) -> Vec<Value> {
         let requests = self.requests.lock();
-        let patches = requests.iter().filter(|(_, path, _)| path.contains("/networks/"));
+        let patches = requests.iter().filter(|(method, ..)| *method == Method::PATCH);
+        let patches = patches.filter(|(_, path, _)| path.contains("/networks/"));
         patches.map(|(_, _, body)| body["metadata"]["finalizers"].clone()).collect()
     }
 
@@ -105,31 +124,82 @@ fn network(change: impl FnOnce(&mut Network)) -> Network {
     network
 }
 
-/// A reconciler with these objects in its cache; `status` is the API server's answer to patches.
-async fn setup(objects: Vec<Network>, status: u16, finalizer: bool) -> Setup {
-    setup_with(objects, Vec::new(), status, finalizer).await
+/// What a test begins with.
+struct World {
+    /// The objects that the caches hold.
+    objects: Vec<Network>,
+    /// Those of them that do not decode.
+    unreadable: Vec<&'static str>,
+    /// The uids of objects that only the API server knows.
+    unseen: Vec<&'static str>,
+    /// The API server's answer to patches.
+    status: u16,
+    options: Options,
 }
 
-/// The same with objects that could not be read.
-async fn setup_with(
-    objects: Vec<Network>,
-    invalid: Vec<InvalidObject>,
-    status: u16,
-    finalizer: bool,
-) -> Setup {
+impl Default for World {
+    fn default() -> Self {
+        let options = Options {
+            finalizer: false,
+            drift_interval: Duration::from_secs(300),
+            namespaces: Vec::new(),
+            allow_mass_deletion: false,
+        };
+        Self {
+            objects: vec![network(|_| {})],
+            unreadable: Vec::new(),
+            unseen: Vec::new(),
+            status: 200,
+            options,
+        }
+    }
+}
+
+fn with_finalizer() -> World {
+    let mut world = World::default();
+    world.options.finalizer = true;
+    world
+}
+
+/// An informer whose cache holds this.
+async fn informer<K: CacheObject>(objects: Vec<K>, invalid: Vec<InvalidObject>) -> SharedInformer<K> {
+    let config = InformerConfig::new("networks");
+    let informer = SharedInformer::new(config);
+    let (sender, receiver) = delta_queue(8);
+    let running = informer.clone();
+    tokio::spawn(async move { running.run(receiver).await });
+    let objects = objects.into_iter().map(Arc::new).collect();
+    let resource_version = "7".to_owned();
+    let list = Delta::Replace { scope: Scope::All, objects, invalid, resource_version };
+    sender.send_all([list]).await.unwrap();
+    informer.wait_for_sync().await;
+    informer
+}
+
+async fn setup(world: World) -> Setup {
     let requests = Arc::new(Mutex::new(Vec::new()));
-    let seen = requests.clone();
+    let (seen, status) = (requests.clone(), world.status);
+    let mut alive: Vec<_> = world.objects.iter().map(|object| object.metadata.clone()).collect();
+    alive
+        .extend(world.unseen.iter().map(|uid| ObjectMeta { uid: Some((*uid).into()), ..Default::default() }));
+    let items: Vec<_> = alive.into_iter().map(|meta| json!({ "metadata": meta })).collect();
     let service = tower::service_fn(move |request: Request<genclient_runtime::kube::client::Body>| {
-        let seen = seen.clone();
+        let (seen, items) = (seen.clone(), items.clone());
         async move {
             let (head, body) = request.into_parts();
-            let body: Value = serde_json::from_slice(&body.collect().await?.to_bytes())?;
+            let body = body.collect().await?.to_bytes();
+            let body: Value = if body.is_empty() { Value::Null } else { serde_json::from_slice(&body)? };
             let path = head.uri.path().to_owned();
             let (status, answer) = match status {
                 _ if path.contains("/events") => (201, body.clone()),
+                _ if head.method == Method::GET => (200, json!({ "metadata": {}, "items": items })),
                 200 => (200, serde_json::to_value(network(|_| {}))?),
                 code => {
-                    let reason = if code == 404 { "NotFound" } else { "Conflict" };
+                    let reason = match code {
+                        403 => "Forbidden",
+                        404 => "NotFound",
+                        _ => "Conflict",
+                    };
                     let answer = json!({
                         "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code,
                         "reason": reason, "message": reason,
@@ -145,25 +215,29 @@ async fn setup_with(
     });
     let client = Client::new(service, "default");
 
-    let config = InformerConfig::new("networks");
-    let informer = SharedInformer::new(config);
-    let (sender, receiver) = delta_queue(8);
-    let running = informer.clone();
-    tokio::spawn(async move { running.run(receiver).await });
-    let objects = objects.into_iter().map(Arc::new).collect();
-    let resource_version = "7".to_owned();
-    let list = Delta::Replace { scope: Scope::All, objects, invalid, resource_version };
-    sender.send_all([list]).await.unwrap();
-    informer.wait_for_sync().await;
+    let metas = world.objects.iter().map(|object| object.metadata.clone().into_response_partial());
+    let objects: SharedInformer<NetworkMeta> = informer(metas.collect(), Vec::new()).await;
+    let (invalid, readable): (Vec<_>, Vec<_>) =
+        world.objects.into_iter().partition(|object| world.unreadable.contains(&uid(&object.metadata)));
+    let invalid = invalid.into_iter().map(|object| InvalidObject {
+        key: ObjectKey::of(&object),
+        uid: uid(&object.metadata).into(),
+        resource_version: "7".into(),
+        error: "spec.cidr: not a string".into(),
+    });
+    let informer = informer(readable, invalid.collect()).await;
 
     let provider = Flaky::default();
     let reconciler = Reconciler {
-        clientset: Clientset::new(client.clone()),
+        client: client.clone(),
+        by_uid: objects.add_index("uid", |object| object.metadata.uid.clone()).unwrap(),
+        objects,
         networks: NetworkLister::new(informer.lister()),
         informer,
         provider: provider.clone(),
         events: EventRecorder::new(client, Reporter::from("test")),
-        options: Options { finalizer, drift_interval: Duration::from_secs(300), namespaces: Vec::new() },
+        options: world.options,
+        condemned: Default::default(),
         reported: Default::default(),
     };
     Setup { reconciler: Arc::new(reconciler), provider, requests }
@@ -176,115 +250,270 @@ fn again() -> Action {
 #[tokio::test]
 async fn the_finalizer_comes_before_the_network() {
     let theirs = |network: &mut Network| network.metadata.finalizers = Some(vec!["theirs".into()]);
-    let setup = setup(vec![network(theirs)], 200, true).await;
+    let setup = setup(World { objects: vec![network(theirs)], ..with_finalizer() }).await;
     assert_eq!(setup.reconcile().await.unwrap(), again());
     assert_eq!(setup.patches(), [json!(["theirs", FINALIZER])]);
-    assert_eq!(setup.provider.memory.networks().len(), 1);
+    assert_eq!(setup.provider.uids(), ["uid-1"]);
     assert_eq!(setup.events().await, ["Synced"]);
 }
 
 #[tokio::test]
 async fn an_object_that_was_deleted_meanwhile_gets_no_network() {
-    let setup = setup(vec![network(|_| {})], 404, true).await;
+    let setup = setup(World { status: 404, ..with_finalizer() }).await;
     assert_eq!(setup.reconcile().await.unwrap(), Action::await_change());
-    assert!(setup.provider.memory.networks().is_empty());
+    assert!(setup.provider.uids().is_empty());
     assert!(setup.events().await.is_empty());
 }
 
 #[tokio::test]
-async fn a_conflict_is_tried_again_and_is_no_news() {
-    let setup = setup(vec![network(|_| {})], 409, true).await;
-    let error = setup.reconcile().await.unwrap_err();
-    assert!(matches!(&error, Error::Api(error) if error.is_conflict()), "{error}");
-    assert!(setup.provider.memory.networks().is_empty());
+async fn a_conflict_is_tried_again_soon_without_an_event() {
+    let setup = setup(World { status: 409, ..with_finalizer() }).await;
+    assert_eq!(setup.reconcile().await.unwrap(), Action::requeue(Duration::from_secs(1)));
+    assert!(setup.provider.uids().is_empty());
     assert!(setup.events().await.is_empty());
+}
+
+#[tokio::test]
+async fn what_the_api_server_forbids_is_tried_again_slowly() {
+    let setup = setup(World { status: 403, ..with_finalizer() }).await;
+    assert_eq!(setup.reconcile().await.unwrap(), again());
+    assert!(setup.provider.uids().is_empty());
 }
 
 #[tokio::test]
 async fn drift_is_repaired_without_a_request_to_the_api_server() {
-    let setup = setup(vec![network(|_| {})], 200, false).await;
+    let setup = setup(World::default()).await;
     setup.reconcile().await.unwrap();
     setup.reconcile().await.unwrap();
     assert_eq!(setup.provider.writes.load(SeqCst), 1, "what is as desired is not written");
-    setup.provider.memory.delete_key(&key()).await.unwrap();
+    setup.provider.memory.delete(&owner(&key(), "uid-1")).await.unwrap();
     assert_eq!(setup.reconcile().await.unwrap(), again());
-    assert_eq!(setup.provider.memory.networks().len(), 1);
+    assert_eq!(setup.provider.uids(), ["uid-1"]);
     assert!(setup.patches().is_empty());
     assert_eq!(setup.events().await, ["Synced"], "once for each state of the spec");
 }
 
 #[tokio::test]
-async fn a_failure_that_can_pass_is_retried_and_its_end_is_told() {
-    let setup = setup(vec![network(|_| {})], 200, false).await;
-    setup.reconcile().await.unwrap();
-    *setup.provider.failure.lock() = Some(ErrorKind::Unavailable);
-    assert!(matches!(setup.reconcile().await, Err(Error::Provider(_))));
-    *setup.provider.failure.lock() = None;
+async fn a_restart_with_nothing_to_do_writes_no_event() {
+    let setup = setup(World::default()).await;
+    setup.provider.holds("a", "uid-1").await;
     assert_eq!(setup.reconcile().await.unwrap(), again());
-    let events = setup.events().await;
-    assert_eq!(events[..2], ["Synced", "ProviderUnavailable"]);
-    assert_eq!(events.len(), 3, "that it is well again is news: {events:?}");
+    assert!(setup.events().await.is_empty());
 }
 
 #[tokio::test]
-async fn a_refusal_is_told_and_looked_at_slowly() {
-    let setup = setup(vec![network(|_| {})], 200, false).await;
-    *setup.provider.failure.lock() = Some(ErrorKind::OverQuota);
+async fn a_failure_that_can_pass_is_retried_and_its_end_is_reported() {
+    let setup = setup(World::default()).await;
+    setup.reconcile().await.unwrap();
+    setup.provider.fail(ErrorKind::Unavailable);
+    assert!(matches!(setup.reconcile().await, Err(Error::Provider(_))));
+    setup.provider.fail(None);
+    assert_eq!(setup.reconcile().await.unwrap(), again());
+    let events = setup.events().await;
+    assert_eq!(events[..2], ["Synced", "ProviderUnavailable"]);
+    assert_eq!(events.len(), 3, "the end of the failure is reported: {events:?}");
+}
+
+#[tokio::test]
+async fn the_patience_that_the_provider_asks_for_is_kept_up_to_the_drift_interval() {
+    let setup = setup(World::default()).await;
+    for (asked, kept) in [(7, 7), (4000, 300)] {
+        let mut busy = provider::Error::new(ErrorKind::Unavailable, "busy");
+        busy.retry_after = Some(Duration::from_secs(asked));
+        *setup.provider.failure.lock() = Some(busy);
+        assert_eq!(setup.reconcile().await.unwrap(), Action::requeue(Duration::from_secs(kept)));
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_is_reported_and_retried_slowly() {
+    let setup = setup(World::default()).await;
+    setup.provider.fail(ErrorKind::OverQuota);
     assert_eq!(setup.reconcile().await.unwrap(), again());
     assert_eq!(setup.events().await, ["QuotaExceeded"]);
 }
 
 #[tokio::test]
-async fn a_bad_spec_is_told_and_waited_for_before_anything_is_written() {
+async fn a_bad_spec_is_reported_once_and_nothing_is_written() {
     let bad = |network: &mut Network| network.spec.gateway = "10.0.1.1".into();
-    let setup = setup(vec![network(bad)], 200, true).await;
-    assert_eq!(setup.reconcile().await.unwrap(), Action::await_change());
+    let setup = setup(World { objects: vec![network(bad)], ..with_finalizer() }).await;
+    for _ in 0..3 {
+        assert_eq!(setup.reconcile().await.unwrap(), Action::await_change());
+    }
     assert!(setup.patches().is_empty());
-    assert_eq!(setup.events().await, ["InvalidSpec"]);
+    assert_eq!(setup.events().await, ["GatewayOutsideCidr"]);
+}
+
+fn deleted(network: &mut Network) {
+    network.metadata.finalizers = Some(vec![FINALIZER.into(), "theirs".into()]);
+    network.metadata.deletion_timestamp = Some(serde_json::from_str("\"2026-01-01T00:00:00Z\"").unwrap());
 }
 
 #[tokio::test]
 async fn an_object_on_its_way_out_keeps_its_finalizer_until_the_network_is_gone() {
-    let deleted = |network: &mut Network| {
-        network.metadata.finalizers = Some(vec![FINALIZER.into(), "theirs".into()]);
-        network.metadata.deletion_timestamp = Some(serde_json::from_str("\"2026-01-01T00:00:00Z\"").unwrap());
-    };
-    let setup = setup(vec![network(deleted)], 200, true).await;
-    let desired = Desired::parse("10.0.0.0/24", "10.0.0.1").unwrap();
-    let owner = Owner { namespace: "default".into(), name: "a".into(), uid: "uid-1".into() };
-    setup.provider.memory.insert(&owner, desired);
-    *setup.provider.failure.lock() = Some(ErrorKind::InUse);
+    let setup = setup(World { objects: vec![network(deleted)], ..with_finalizer() }).await;
+    setup.provider.holds("a", "uid-1").await;
+    setup.provider.fail(ErrorKind::InUse);
     assert!(setup.reconcile().await.is_err());
     assert!(setup.patches().is_empty());
-    *setup.provider.failure.lock() = None;
+    setup.provider.fail(None);
     assert_eq!(setup.reconcile().await.unwrap(), Action::await_change());
     assert_eq!(setup.patches(), [json!(["theirs"])]);
-    assert!(setup.provider.memory.networks().is_empty());
+    assert!(setup.provider.uids().is_empty());
 }
 
 #[tokio::test]
-async fn what_is_not_in_the_cache_is_deleted_by_its_key() {
-    let setup = setup(Vec::new(), 200, true).await;
-    let desired = Desired::parse("10.0.0.0/24", "10.0.0.1").unwrap();
-    let owner = Owner { namespace: "default".into(), name: "a".into(), uid: "uid-0".into() };
-    setup.provider.memory.insert(&owner, desired);
+async fn an_object_that_cannot_be_read_is_finalized_by_its_metadata() {
+    let world = World { objects: vec![network(deleted)], unreadable: vec!["uid-1"], ..with_finalizer() };
+    let setup = setup(world).await;
+    setup.provider.holds("a", "uid-1").await;
     assert_eq!(setup.reconcile().await.unwrap(), Action::await_change());
-    assert!(setup.provider.memory.networks().is_empty());
-    assert!(setup.requests.lock().is_empty());
+    assert_eq!(setup.patches(), [json!(["theirs"])]);
+    assert!(setup.provider.uids().is_empty());
 }
 
 #[tokio::test]
 async fn the_network_of_an_object_that_cannot_be_read_is_left_alone() {
-    let unreadable = InvalidObject {
-        key: key(),
-        uid: "uid-1".into(),
-        resource_version: "7".into(),
-        error: "spec.cidr: not a string".into(),
-    };
-    let setup = setup_with(Vec::new(), vec![unreadable], 200, false).await;
-    let desired = Desired::parse("10.0.0.0/24", "10.0.0.1").unwrap();
-    let owner = Owner { namespace: "default".into(), name: "a".into(), uid: "uid-1".into() };
-    setup.provider.memory.insert(&owner, desired);
+    let setup = setup(World { unreadable: vec!["uid-1"], ..World::default() }).await;
+    setup.provider.holds("a", "uid-1").await;
+    assert_eq!(setup.reconcile().await.unwrap(), again());
+    assert_eq!(setup.reconciler.sweep().await.unwrap(), Swept::Found(Default::default()));
+    assert_eq!(setup.provider.uids(), ["uid-1"]);
+}
+
+#[tokio::test]
+async fn absence_from_the_cache_deletes_nothing_and_a_deletion_that_was_seen_deletes_by_uid() {
+    let setup = setup(World { objects: Vec::new(), ..World::default() }).await;
+    for uid in ["uid-0", "uid-1"] {
+        setup.provider.holds("a", uid).await;
+    }
     assert_eq!(setup.reconcile().await.unwrap(), Action::await_change());
-    assert_eq!(setup.provider.memory.networks().len(), 1);
+    assert_eq!(setup.provider.uids(), ["uid-0", "uid-1"]);
+    setup.reconciler.condemned.add(key(), "uid-0".into());
+    assert_eq!(setup.reconcile().await.unwrap(), Action::await_change());
+    assert_eq!(setup.provider.uids(), ["uid-1"]);
+    assert!(setup.reconciler.condemned.of(&key()).is_empty());
+    assert!(setup.requests.lock().is_empty());
+}
+
+#[tokio::test]
+async fn left_overs_go_before_the_spec_is_looked_at() {
+    let bad = |network: &mut Network| network.spec.cidr = "ten".into();
+    let setup = setup(World { objects: vec![network(bad)], ..World::default() }).await;
+    setup.provider.holds("a", "uid-0").await;
+    setup.reconciler.condemned.add(key(), "uid-0".into());
+    assert_eq!(setup.reconcile().await.unwrap(), Action::await_change());
+    assert!(setup.provider.uids().is_empty());
+}
+
+#[tokio::test]
+async fn a_left_over_that_something_uses_is_not_forgotten() {
+    let setup = setup(World { objects: Vec::new(), ..World::default() }).await;
+    setup.provider.holds("a", "uid-0").await;
+    setup.reconciler.condemned.add(key(), "uid-0".into());
+    setup.provider.fail(ErrorKind::InUse);
+    assert!(setup.reconcile().await.is_err());
+    assert_eq!(setup.reconciler.condemned.of(&key()), ["uid-0"]);
+}
+
+#[tokio::test]
+async fn an_object_that_came_back_is_spared() {
+    let setup = setup(World::default()).await;
+    setup.provider.holds("a", "uid-1").await;
+    setup.reconciler.condemned.add(key(), "uid-1".into());
+    setup.reconcile().await.unwrap();
+    assert_eq!(setup.provider.uids(), ["uid-1"]);
+    assert!(setup.reconciler.condemned.of(&key()).is_empty());
+}
+
+/// The keys that a sweep finds.
+async fn swept(setup: &Setup) -> Vec<String> {
+    match setup.reconciler.sweep().await.unwrap() {
+        Swept::Found(keys) => keys.into_iter().map(|key| key.name).collect(),
+        Swept::Refused(refused) => panic!("{refused}"),
+    }
+}
+
+#[tokio::test]
+async fn a_sweep_condemns_what_no_object_has_the_uid_of_whatever_its_name() {
+    let setup = setup(World { unseen: vec!["uid-9"], ..World::default() }).await;
+    // The object's network under another one's name, one that an earlier object left, one of an object that
+    // the cache has not seen yet.
+    setup.provider.holds("b", "uid-1").await;
+    setup.provider.holds("a", "uid-0").await;
+    setup.provider.holds("new", "uid-9").await;
+    assert_eq!(swept(&setup).await, ["a"]);
+    assert_eq!(setup.reconciler.condemned.of(&key()), ["uid-0"]);
+    setup.reconcile().await.unwrap();
+    assert_eq!(setup.provider.uids(), ["uid-1", "uid-9"]);
+}
+
+#[tokio::test]
+async fn a_sweep_finds_the_objects_of_duplicates_whatever_their_names() {
+    let setup = setup(World::default()).await;
+    setup.provider.holds("a", "uid-1").await;
+    assert!(swept(&setup).await.is_empty());
+    setup.provider.duplicates.lock().push(owner(&ObjectKey::namespaced("default", "probe"), "uid-1"));
+    assert_eq!(swept(&setup).await, ["a"]);
+    assert!(setup.reconciler.condemned.of(&key()).is_empty());
+}
+
+#[tokio::test]
+async fn a_sweep_leaves_other_namespaces_alone() {
+    let mut world = World::default();
+    world.options.namespaces = vec!["other".into()];
+    let setup = setup(world).await;
+    setup.provider.holds("a", "uid-0").await;
+    assert!(swept(&setup).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_sweep_refuses_to_delete_more_than_a_handful_and_more_than_half() {
+    for (orphans, others, refused) in
+        [(5, 0, false), (6, 0, true), (6, 5, true), (6, 6, false), (500, 499, true)]
+    {
+        let objects: Vec<_> = (0..others)
+            .map(|n| network(|network| network.metadata.uid = Some(format!("here-{n}"))))
+            .enumerate()
+            .map(|(n, mut network)| {
+                network.metadata.name = Some(format!("here-{n}"));
+                network
+            })
+            .collect();
+        let setup = setup(World { objects, ..World::default() }).await;
+        for n in 0..others {
+            setup.provider.holds(&format!("here-{n}"), &format!("here-{n}")).await;
+        }
+        for n in 0..orphans {
+            setup.provider.holds(&format!("gone-{n}"), &format!("gone-{n}")).await;
+        }
+        let swept = setup.reconciler.sweep().await.unwrap();
+        let expected = Swept::Refused(MassDeletion { orphans, networks: orphans + others });
+        assert_eq!(swept == expected, refused, "{orphans} of {}: {swept:?}", orphans + others);
+        let gone = ObjectKey::namespaced("default", "gone-0");
+        assert_eq!(setup.reconciler.condemned.of(&gone).is_empty(), refused);
+    }
+}
+
+#[tokio::test]
+async fn deletions_that_were_seen_are_no_mass_deletion() {
+    let setup = setup(World { objects: Vec::new(), ..World::default() }).await;
+    for n in 0..20 {
+        let name = format!("gone-{n}");
+        setup.provider.holds(&name, &name).await;
+        setup.reconciler.condemned.add(ObjectKey::namespaced("default", &name), name);
+    }
+    setup.provider.holds("a", "uid-0").await;
+    assert_eq!(swept(&setup).await, ["a"]);
+}
+
+#[tokio::test]
+async fn a_mass_deletion_that_is_allowed_is_carried_out() {
+    let mut world = World { objects: Vec::new(), ..World::default() };
+    world.options.allow_mass_deletion = true;
+    let setup = setup(world).await;
+    for n in 0..20 {
+        setup.provider.holds(&format!("gone-{n}"), &format!("gone-{n}")).await;
+    }
+    assert_eq!(swept(&setup).await.len(), 20);
 }

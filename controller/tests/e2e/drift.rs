@@ -12,14 +12,13 @@ async fn drift_is_repaired_without_a_write_to_the_api_server() {
     let cluster = Cluster::shared("drift").await;
     let neutron = TestNeutron::shared(&cluster.namespace).await;
     let url = neutron.server.url();
-    let controller =
-        cluster.controller(&["--provider", "neutron", "--neutron-url", &url, "--drift-interval", "1s"]);
+    let controller = cluster.controller(&["--neutron-url", &url, "--drift-interval", "1s"]);
     cluster.create("a", "10.0.0.0/24", "10.0.0.1").await;
     let wanted = [held("a", "10.0.0.0/24", "10.0.0.1")];
     neutron.holds(&wanted).await;
     cluster.has_event("a", "Normal", "Synced", "").await;
     // Its own finalizer comes back as a change; after that nothing moves.
-    controller.says_times(2, &["successfully synced"]).await;
+    controller.says_times(2, &["processing network"]).await;
     let version = async || cluster.networks().get("a").await.unwrap().metadata.resource_version;
     let (before, events) = (version().await, cluster.events("a").await);
 
@@ -30,7 +29,6 @@ async fn drift_is_repaired_without_a_write_to_the_api_server() {
         assert!(answer.status.is_success(), "{path}: {}", answer.body);
     };
     change(Method::DELETE, &format!("/networks/{id}"), None).await;
-    controller.says(&["created network in the provider", "/a"]).await;
     controller.says_times(2, &["created network in the provider", "/a"]).await;
     neutron.holds(&wanted).await;
 
@@ -64,7 +62,7 @@ async fn a_network_that_was_renamed_while_the_controller_was_down_is_not_an_orph
         let cluster = Cluster::shared("renamed").await;
         let neutron = TestNeutron::shared(&cluster.namespace).await;
         let url = neutron.server.url();
-        let mut args = vec!["--provider", "neutron", "--neutron-url", &url];
+        let mut args = vec!["--neutron-url", &url];
         args.extend(flags);
         let controller = cluster.controller(&args);
         cluster.create("a", "10.0.0.0/24", "10.0.0.1").await;
@@ -120,7 +118,7 @@ async fn what_others_made_in_neutron_is_never_touched() {
     // One of our own that has no object any more shows that the sweep looks at all of them.
     let ours = format!("samplecrd-controller installation={namespace} namespace={namespace} uid=2");
     make("orphan", &ours, "10.9.0.0/24").await;
-    let args = ["--provider", "neutron", "--neutron-url", &url, "--no-finalizer", "--drift-interval", "1s"];
+    let args = ["--neutron-url", &url, "--no-finalizer", "--drift-interval", "1s"];
     let controller = cluster.controller(&args);
     neutron.holds(&foreign).await;
     cluster.create("a", "10.0.0.0/24", "10.0.0.9").await;
@@ -135,4 +133,42 @@ async fn what_others_made_in_neutron_is_never_touched() {
     neutron.holds(&foreign).await;
     eventually("nothing was written to them", revisions, |now| *now == before).await;
     controller.stop().await;
+}
+
+#[tokio::test]
+async fn a_network_that_somebody_renames_to_another_object_s_name_stays() {
+    require_servers!(Kubernetes, Neutron);
+    let cluster = Cluster::shared("swapped").await;
+    let neutron = TestNeutron::shared(&cluster.namespace).await;
+    let url = neutron.server.url();
+    for flags in [&[][..], &["--no-finalizer"]] {
+        let mut args = vec!["--neutron-url", &url, "--drift-interval", "1s"];
+        args.extend(flags);
+        let controller = cluster.controller(&args);
+        cluster.create("a", "10.0.0.0/24", "10.0.0.1").await;
+        let a = [held("a", "10.0.0.0/24", "10.0.0.1")];
+        neutron.holds(&a).await;
+        let id = neutron.only_id().await;
+        cluster.create("b", "10.1.0.0/24", "10.1.0.1").await;
+        let both = [a[0].clone(), held("b", "10.1.0.0/24", "10.1.0.1")];
+        neutron.holds(&both).await;
+        let rename = async || {
+            let body = json!({ "network": { "name": "b" } });
+            neutron.request(Method::PUT, &format!("/networks/{id}"), Some(body)).await;
+        };
+
+        // While b lives, and while b goes.
+        rename().await;
+        controller.says(&["updated network in the provider", "/a ", &id]).await;
+        neutron.holds(&both).await;
+        rename().await;
+        cluster.delete("b").await;
+        cluster.gone("b").await;
+        neutron.holds(&a).await;
+        assert_eq!(neutron.only_id().await, id, "it is the same network, with everything that uses it");
+        cluster.delete("a").await;
+        cluster.gone("a").await;
+        neutron.holds(&[]).await;
+        controller.stop().await;
+    }
 }

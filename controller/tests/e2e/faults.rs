@@ -15,8 +15,7 @@ async fn an_api_server_that_dies_and_comes_back_is_followed_again() {
     let cluster = Cluster::of(&env, "api").await;
     let neutron = TestNeutron::shared(&cluster.namespace).await;
     let url = neutron.server.url();
-    let controller =
-        cluster.controller(&["--provider", "neutron", "--neutron-url", &url, "--drift-interval", "1s"]);
+    let controller = cluster.controller(&["--neutron-url", &url, "--drift-interval", "1s"]);
     cluster.create("a", "10.0.0.0/24", "10.0.0.1").await;
     controller.says(&["successfully synced"]).await;
 
@@ -46,7 +45,7 @@ async fn a_watch_whose_history_was_compacted_away_is_begun_anew() {
     let cluster = Cluster::of(&env, "compact").await;
     let neutron = TestNeutron::shared(&cluster.namespace).await;
     let url = neutron.server.url();
-    let controller = cluster.controller(&["--provider", "neutron", "--neutron-url", &url, "--no-finalizer"]);
+    let controller = cluster.controller(&["--neutron-url", &url, "--no-finalizer"]);
     for (name, net) in [("a", 1), ("b", 2), ("c", 3)] {
         cluster.create(name, &format!("10.{net}.0.0/24"), &format!("10.{net}.0.1")).await;
     }
@@ -80,7 +79,7 @@ async fn a_neutron_that_is_killed_or_paused_is_waited_for() {
     let server = Neutron::start().await.unwrap();
     let (neutron, url) = (TestNeutron::of(&server).await, server.url());
     let cluster = Cluster::shared("neutron").await;
-    let controller = cluster.controller(&["--provider", "neutron", "--neutron-url", &url]);
+    let controller = cluster.controller(&["--neutron-url", &url]);
     cluster.create("a", "10.0.0.0/24", "10.0.0.1").await;
     neutron.holds(&[held("a", "10.0.0.0/24", "10.0.0.1")]).await;
 
@@ -118,7 +117,7 @@ async fn refusals_and_lost_answers_of_neutron_are_retried_without_a_duplicate() 
     let cluster = Cluster::shared("refusals").await;
     let neutron = TestNeutron::shared(&cluster.namespace).await;
     let proxy = Proxy::start(neutron.server.url()).await;
-    let controller = cluster.controller(&["--provider", "neutron", "--neutron-url", &proxy.url]);
+    let controller = cluster.controller(&["--neutron-url", &proxy.url]);
     controller.says(&["started workers"]).await;
     let error =
         |type_: &str| json!({ "NeutronError": { "type": type_, "message": "no", "detail": "" } }).to_string();
@@ -180,7 +179,7 @@ async fn a_finalizer_that_meets_a_conflict_is_set_again_without_a_warning() {
     let cluster = Cluster::shared("conflict").await;
     let neutron = TestNeutron::shared(&cluster.namespace).await;
     let url = neutron.server.url();
-    let controller = cluster.controller(&["--provider", "neutron", "--neutron-url", &url]);
+    let controller = cluster.controller(&["--neutron-url", &url]);
     controller.says(&["started workers"]).await;
     // A writer who changes the object as fast as it can meets the controller's own write now and then.
     for round in 0..10 {
@@ -210,7 +209,7 @@ async fn a_token_that_is_refused_is_renewed() {
     let neutron = TestNeutron::of(&server).await;
     let proxy = Proxy::start(server.url()).await;
     let cluster = Cluster::shared("keystone").await;
-    let args = ["--provider", "neutron", "--neutron-url", &proxy.url, "-v"];
+    let args = ["--neutron-url", &proxy.url, "-v"];
     let mut variables = keystone.credentials();
     let controller = cluster.controller_with(&args, &variables);
     cluster.create("a", "10.0.0.0/24", "10.0.0.1").await;
@@ -224,7 +223,7 @@ async fn a_token_that_is_refused_is_renewed() {
     controller.says(&["status=401"]).await;
     assert_eq!(controller.count(&["got a token"]), 2);
     let events = cluster.events("a").await;
-    assert!(events.iter().all(|[type_, ..]| type_ == "Normal"), "a renewal is no news: {events:?}");
+    assert!(events.iter().all(|[type_, ..]| type_ == "Normal"), "a renewal has no event: {events:?}");
 
     // Without Keystone nothing can be renewed; when it is back, everything goes on.
     keystone.revoke(&proxy.token().unwrap()).await.unwrap();
@@ -235,7 +234,7 @@ async fn a_token_that_is_refused_is_renewed() {
     neutron.holds(&[held("a", "10.0.0.0/24", "10.0.0.3")]).await;
     controller.stop().await;
 
-    // A password that is wrong is told to the user, and nothing is touched.
+    // A wrong password is reported to the user, and nothing is touched.
     variables.iter_mut().filter(|(name, _)| *name == "OS_PASSWORD").for_each(|(_, value)| value.push('x'));
     let controller = cluster.controller_with(&args, &variables);
     cluster

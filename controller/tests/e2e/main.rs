@@ -2,11 +2,12 @@
 //!
 //! | module | what it shows |
 //! | --- | --- |
-//! | `walkthrough` | the documents' story, step by step with kubectl |
+//! | `walkthrough` | a Network from its CRD to its deletion, step by step with kubectl |
 //! | `restarts` | the controller killed between any two steps |
 //! | `faults` | an API server, a Neutron or a Keystone in trouble |
 //! | `drift` | changes behind the controller's back, and networks of others |
-//! | `specs` | what cannot be made real, and IPv6 |
+//! | `ownership` | other clusters, other installations, objects that only seem gone |
+//! | `specs` | what cannot be made real, what Neutron refuses, what cannot be read, and IPv6 |
 //! | `program` | signals, exit codes, messages |
 //! | `churn` | many writers, many changes, sudden deaths: the provider ends as desired |
 //!
@@ -15,6 +16,7 @@
 mod churn;
 mod drift;
 mod faults;
+mod ownership;
 mod program;
 mod restarts;
 mod specs;

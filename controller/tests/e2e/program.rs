@@ -1,28 +1,27 @@
 //! The program's manners: signals, exit codes, and messages that say what to do.
 
-use std::{ffi::OsString, sync::Arc};
+use std::ffi::OsString;
 
 use genclient_testenv::require_servers;
-use tokio::{process::Command, sync::Notify};
+use tokio::process::Command;
 
-use crate::support::{Cluster, Controller, Proxy, TestNeutron, Verdict, held};
+use crate::support::{Cluster, Controller, Gate, Proxy, TestNeutron, Verdict, held};
 
 /// A controller that is in the middle of making a network, and what lets Neutron go on.
-async fn busy<'a>(cluster: &Cluster<'a>, neutron: &TestNeutron<'_>) -> (Proxy, Controller, Arc<Notify>) {
+async fn busy<'a>(cluster: &Cluster<'a>, neutron: &TestNeutron<'_>) -> (Proxy, Controller, Gate) {
     let proxy = Proxy::start(neutron.server.url()).await;
-    let (go, reached) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-    let (hold, tell) = (go.clone(), reached.clone());
+    let gate = Gate::default();
+    let held = gate.clone();
     proxy.script(move |method, path| {
         if method == http::Method::POST && path.contains("/subnets") {
-            tell.notify_one();
-            return Verdict::Hold(hold.clone());
+            return Verdict::Hold(held.clone());
         }
         Verdict::Pass
     });
-    let controller = cluster.controller(&["--provider", "neutron", "--neutron-url", &proxy.url]);
+    let controller = cluster.controller(&["--neutron-url", &proxy.url]);
     cluster.create("a", "10.0.0.0/24", "10.0.0.1").await;
-    reached.notified().await;
-    (proxy, controller, go)
+    gate.reached().await;
+    (proxy, controller, gate)
 }
 
 #[tokio::test]
@@ -31,10 +30,10 @@ async fn the_first_signal_lets_running_keys_finish_and_exits_with_0() {
     for signal in ["TERM", "INT"] {
         let cluster = Cluster::shared("signal").await;
         let neutron = TestNeutron::shared(&cluster.namespace).await;
-        let (_proxy, controller, go) = busy(&cluster, &neutron).await;
+        let (_proxy, controller, gate) = busy(&cluster, &neutron).await;
         controller.signal(signal).await;
         controller.says(&["shutting down workers"]).await;
-        go.notify_one();
+        gate.let_one_through().await;
         let ended = controller.ended().await;
         assert_eq!(ended.status.code(), Some(0), "{ended:#?}");
         assert!(ended.says("successfully synced"), "{ended:#?}");
@@ -52,7 +51,7 @@ async fn the_second_signal_ends_it_at_once_with_1() {
     require_servers!(Kubernetes, Neutron);
     let cluster = Cluster::shared("signals").await;
     let neutron = TestNeutron::shared(&cluster.namespace).await;
-    let (_proxy, controller, _go) = busy(&cluster, &neutron).await;
+    let (_proxy, controller, _gate) = busy(&cluster, &neutron).await;
     controller.signal("TERM").await;
     controller.says(&["running keys may finish"]).await;
     controller.signal("TERM").await;
@@ -74,13 +73,15 @@ async fn run(args: &[&str], variables: &[(&str, &str)]) -> (Option<i32>, String)
 }
 
 #[tokio::test]
-async fn wrong_flags_are_said_so_with_exit_code_2() {
+async fn wrong_flags_are_explained_with_exit_code_2() {
     for (args, said) in [
         (&["--workers", "0"][..], "it must be a number from 1"),
         (&["--workers", "many"], "it must be a number from 1"),
         (&["--drift-interval", "5"], "time unit needed"),
         (&["--drift-interval", "0s"], "it must be at least 100ms"),
-        (&["--resync", "soon"], "--resync"),
+        (&["--installation", ""], "1 to 64 letters"),
+        (&["--installation", "a b"], "1 to 64 letters"),
+        (&["--installation", &"x".repeat(65)], "1 to 64 letters"),
         (&["--provider", "neutrino"], "neutron"),
         (&["--log-format", "xml"], "[possible values: text, json]"),
         (&["--no-finaliser"], "--no-finalizer"),
@@ -93,12 +94,11 @@ async fn wrong_flags_are_said_so_with_exit_code_2() {
 }
 
 #[tokio::test]
-async fn what_keeps_it_from_running_is_said_with_exit_code_1() {
+async fn what_keeps_it_from_running_is_explained_with_exit_code_1() {
     let folder = tempfile("lost");
     let (lost, broken) = (folder.join("lost"), folder.join("broken"));
     std::fs::write(&broken, "apiVersion: v1\nkind: Config\nclusters: 7\n").unwrap();
     let (lost, broken) = (lost.to_str().unwrap(), broken.to_str().unwrap());
-    let local = ["--master", "http://127.0.0.1:1"];
     let neutron = ["--master", "http://127.0.0.1:1", "--provider", "neutron"];
     type Case<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)], &'a str);
     let cases: [Case; 9] = [
@@ -121,10 +121,6 @@ async fn what_keeps_it_from_running_is_said_with_exit_code_1() {
         assert_eq!(code, Some(1), "{args:?}: {text}");
         assert!(text.contains("cannot run the controller") && text.contains(said), "{args:?}: {text}");
     }
-    let mut args: Vec<&str> = local.to_vec();
-    args.extend(["--memory-url", "not a url"]);
-    let (code, text) = run(&args, &[]).await;
-    assert!(code == Some(1) && text.contains("not a url"), "{text}");
     std::fs::remove_dir_all(folder).unwrap();
 }
 
@@ -171,6 +167,25 @@ async fn an_unreachable_server_is_waited_for_and_a_signal_ends_the_wait() {
     controller.says(&["still waiting", "networks.samplecrd.k8s.io/v1", "Connection refused"]).await;
     let ended = controller.stop().await;
     assert!(ended.says("asked to stop before the caches were there"), "{ended:#?}");
+}
+
+#[tokio::test]
+async fn the_cluster_s_identity_is_waited_for_too() {
+    let args = ["--master", "http://127.0.0.1:1", "--neutron-url", "http://127.0.0.1:1"];
+    let controller = Controller::run(&args.map(OsString::from), &[]);
+    controller.says(&["still waiting", "identity", "Connection refused"]).await;
+    controller.stop().await;
+}
+
+#[tokio::test]
+async fn an_address_of_neutron_selects_neutron_and_memory_is_never_used_without_a_word() {
+    let local = ["--master", "http://127.0.0.1:1", "--installation", "mine"].map(OsString::from);
+    let neutron = Controller::run(&local, &[("NEUTRON_URL", "http://127.0.0.1:1".to_owned())]);
+    neutron.says(&["networks are made in Neutron", "installation=mine"]).await;
+    neutron.stop().await;
+    let memory = Controller::run(&local, &[]);
+    memory.says(&["WARN", "networks are made in memory"]).await;
+    memory.stop().await;
 }
 
 #[tokio::test]

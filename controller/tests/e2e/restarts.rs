@@ -1,20 +1,16 @@
 //! The controller killed between any two steps, and what is left to do done by the next one.
 
-use std::sync::Arc;
-
 use genclient_testenv::require_servers;
-use tokio::sync::Notify;
+use samplecrd_controller::FINALIZER;
 
-use crate::support::{Cluster, Controller, Proxy, TestNeutron, Verdict, eventually, held};
-
-const FINALIZER: &str = "samplecrd.k8s.io/provider-network";
+use crate::support::{Cluster, Controller, Gate, Proxy, TestNeutron, Verdict, eventually, held};
 
 /// Every step of an object's life happens while no controller runs, and the next one makes it real.
 async fn every_step_while_it_is_down(name: &str, flags: &[&str]) {
     let cluster = Cluster::shared(name).await;
     let neutron = TestNeutron::shared(&cluster.namespace).await;
     let url = neutron.server.url();
-    let mut args = vec!["--provider", "neutron", "--neutron-url", &url];
+    let mut args = vec!["--neutron-url", &url];
     args.extend(flags);
     let synced = ["successfully synced", "key="];
 
@@ -68,68 +64,102 @@ async fn what_happens_while_it_is_down_is_made_good_by_the_sweep() {
     every_step_while_it_is_down("sweep", &["--no-finalizer"]).await;
 }
 
-/// Holds the request that the script names, kills the controller there, and lets the request through.
-async fn killed_at(
-    cluster: &Cluster<'_>,
-    proxy: &Proxy,
-    controller: Controller,
-    method: &'static str,
-    path: &str,
-) {
-    let (go, path) = (Arc::new(Notify::new()), path.to_owned());
-    let (held_back, reached) = (go.clone(), Arc::new(Notify::new()));
-    let tell = reached.clone();
-    proxy.script(move |m, p| {
-        if m == method && p.contains(&path) {
-            tell.notify_one();
-            return Verdict::Hold(held_back.clone());
-        }
-        Verdict::Pass
-    });
-    // What the key waits for is a change; a controller that has just started looks by itself.
-    let waited = tokio::time::timeout(std::time::Duration::from_secs(30), reached.notified()).await;
-    assert!(waited.is_ok(), "{method} never came in {}", cluster.namespace);
+/// Holds the next request of this kind, and kills the controller while it is on its way. The request is
+/// carried out when the gate opens, although its sender is dead.
+async fn killed_at(proxy: &Proxy, controller: Controller, method: &'static str, path: &'static str) -> Gate {
+    let gate = Gate::default();
+    let held = gate.clone();
+    proxy.script(
+        move |m, p| {
+            if m == method && p.contains(path) { Verdict::Hold(held.clone()) } else { Verdict::Pass }
+        },
+    );
+    gate.reached().await;
     controller.kill9().await;
     proxy.script(|_, _| Verdict::Pass);
-    go.notify_one();
+    gate
 }
 
 #[tokio::test]
-async fn a_death_in_the_middle_of_a_step_is_made_good_by_the_next_controller() {
+async fn a_step_that_is_carried_out_although_its_sender_is_dead_is_found_by_the_next_controller() {
     require_servers!(Kubernetes, Neutron);
     for flags in [&[][..], &["--no-finalizer"]] {
         let cluster = Cluster::shared("middle").await;
         let neutron = TestNeutron::shared(&cluster.namespace).await;
         let proxy = Proxy::start(neutron.server.url()).await;
-        let mut args = vec!["--provider", "neutron", "--neutron-url", &proxy.url];
+        let mut args = vec!["--neutron-url", &proxy.url];
         args.extend(flags);
         let start = || cluster.controller(&args);
+        let killed_at =
+            async |method, path| killed_at(&proxy, start(), method, path).await.let_one_through().await;
 
         // While it is made: at the network, at its subnet, at its tag.
         cluster.create("a", "10.0.0.0/24", "10.0.0.1").await;
-        killed_at(&cluster, &proxy, start(), "POST", "/networks").await;
-        killed_at(&cluster, &proxy, start(), "POST", "/subnets").await;
-        let controller = start();
+        killed_at("POST", "/networks").await;
+        assert_eq!(neutron.all().await, [("a".to_owned(), vec![])], "it was carried out");
+        killed_at("POST", "/subnets").await;
         neutron.holds(&[held("a", "10.0.0.0/24", "10.0.0.1")]).await;
-        controller.says(&["successfully synced"]).await;
+        let id = neutron.only_id().await;
+        killed_at("PUT", "/tags/").await;
         assert_eq!(neutron.networks().await[0]["tags"], serde_json::json!(["samplecrd-controller"]));
-        controller.kill9().await;
 
-        // While it is changed: the old subnet goes, the new one comes.
+        // While it is changed: the new subnet is tried on a probe, the old one goes, the new one comes.
         cluster.change("a", "10.0.0.0/16", "10.0.9.9").await;
-        killed_at(&cluster, &proxy, start(), "DELETE", "/subnets").await;
-        killed_at(&cluster, &proxy, start(), "POST", "/subnets").await;
+        killed_at("POST", "/networks").await;
+        assert_eq!(neutron.networks().await.len(), 2, "a probe is left behind");
+        killed_at("POST", "/subnets").await;
+        killed_at("DELETE", "/subnets").await;
+        killed_at("POST", "/subnets").await;
         let controller = start();
         neutron.holds(&[held("a", "10.0.0.0/16", "10.0.9.9")]).await;
         controller.says(&["successfully synced"]).await;
+        assert_eq!(neutron.only_id().await, id, "the network stays");
         controller.kill9().await;
 
         // While it is deleted.
         cluster.delete("a").await;
-        killed_at(&cluster, &proxy, start(), "DELETE", "/networks").await;
-        let controller = start();
+        killed_at("DELETE", "/networks").await;
         neutron.holds(&[]).await;
+        let controller = start();
+        controller.says(&["started workers"]).await;
         cluster.gone("a").await;
+        controller.stop().await;
+        neutron.holds(&[]).await;
+    }
+}
+
+#[tokio::test]
+async fn a_network_that_is_made_long_after_its_sender_died_does_not_stay() {
+    require_servers!(Kubernetes, Neutron);
+    for flags in [&[][..], &["--no-finalizer"]] {
+        let cluster = Cluster::shared("late").await;
+        let neutron = TestNeutron::shared(&cluster.namespace).await;
+        let proxy = Proxy::start(neutron.server.url()).await;
+        let mut args = vec!["--neutron-url", &proxy.url, "--drift-interval", "1s"];
+        args.extend(flags);
+
+        // The object stays: what comes late is a duplicate.
+        cluster.create("stays", "10.0.0.0/24", "10.0.0.1").await;
+        let gate = killed_at(&proxy, cluster.controller(&args), "POST", "/networks").await;
+        let controller = cluster.controller(&args);
+        let stays = [held("stays", "10.0.0.0/24", "10.0.0.1")];
+        neutron.holds(&stays).await;
+        let id = neutron.only_id().await;
+        gate.let_one_through().await;
+        controller.says(&["updated network in the provider", "/stays"]).await;
+        neutron.holds(&stays).await;
+        assert_eq!(neutron.only_id().await, id, "the older one stays");
+        controller.kill9().await;
+
+        // The object goes: what comes late has no object any more.
+        cluster.create("goes", "10.1.0.0/24", "10.1.0.1").await;
+        let gate = killed_at(&proxy, cluster.controller(&args), "POST", "/networks").await;
+        cluster.delete("goes").await;
+        let controller = cluster.controller(&args);
+        cluster.gone("goes").await;
+        gate.let_one_through().await;
+        controller.says(&["found an orphaned network", "/goes"]).await;
+        neutron.holds(&stays).await;
         controller.stop().await;
     }
 }
@@ -140,7 +170,7 @@ async fn the_way_of_deletion_can_be_changed_between_two_starts() {
     let cluster = Cluster::shared("switch").await;
     let neutron = TestNeutron::shared(&cluster.namespace).await;
     let url = neutron.server.url();
-    let args = ["--provider", "neutron", "--neutron-url", &url];
+    let args = ["--neutron-url", &url];
     let finalizers = async |name: &str| {
         cluster.networks().get(name).await.unwrap().metadata.finalizers.unwrap_or_default()
     };
@@ -168,4 +198,28 @@ async fn the_way_of_deletion_can_be_changed_between_two_starts() {
     cluster.gone("without").await;
     neutron.holds(&[]).await;
     controller.stop().await;
+}
+
+#[tokio::test]
+async fn what_an_object_left_behind_goes_although_the_next_one_of_its_name_has_a_bad_spec() {
+    require_servers!(Kubernetes, Neutron);
+    let cluster = Cluster::shared("left-over").await;
+    let neutron = TestNeutron::shared(&cluster.namespace).await;
+    let url = neutron.server.url();
+    let args = ["--neutron-url", &url, "--no-finalizer"];
+    for down in [false, true] {
+        let mut controller = Some(cluster.controller(&args));
+        cluster.create("a", "10.0.0.0/24", "10.0.0.1").await;
+        neutron.holds(&[held("a", "10.0.0.0/24", "10.0.0.1")]).await;
+        if down && let Some(controller) = controller.take() {
+            controller.kill9().await;
+        }
+        cluster.delete("a").await;
+        cluster.create("a", "10.0.0.0/24", "10.0.0.255").await;
+        let controller = controller.unwrap_or_else(|| cluster.controller(&args));
+        cluster.has_event("a", "Warning", "GatewayIsBroadcastAddress", "").await;
+        neutron.holds(&[]).await;
+        cluster.delete("a").await;
+        controller.stop().await;
+    }
 }

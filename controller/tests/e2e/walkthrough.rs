@@ -1,4 +1,4 @@
-//! The documents' story, literally: the controller first, then the CRD, the example, a change, the end.
+//! The walk-through, step by step: the controller first, then the CRD, the example, a change, the end.
 
 use genclient_testenv::{Neutron, TestEnv, require_servers};
 
@@ -11,7 +11,7 @@ async fn walk_through(flags: &[&str], finalizers: &str) {
     let kubectl = async |args: &[&str]| env.kubectl(args).await.unwrap();
 
     // The controller comes first, and says that the resource is not there yet.
-    let mut args = vec!["--provider", "neutron", "--neutron-url", &url];
+    let mut args = vec!["--neutron-url", &url];
     args.extend(flags);
     let controller = Controller::start(&env, &args, &[]);
     controller.says(&["setting up event handlers"]).await;
@@ -41,7 +41,7 @@ async fn walk_through(flags: &[&str], finalizers: &str) {
     let described = eventually(
         "describe shows the event",
         async || kubectl(&["describe", "network", "example-network"]).await,
-        |text| text.contains("Network synced successfully"),
+        |text| text.contains("Network synced successfully: 192.168.0.0/16 with gateway 192.168.0.1"),
     )
     .await;
     assert!(
@@ -51,12 +51,14 @@ async fn walk_through(flags: &[&str], finalizers: &str) {
     let path = "jsonpath={.metadata.finalizers}";
     assert_eq!(kubectl(&["get", "network", "example-network", "-o", path]).await, finalizers);
 
-    // The change, with the host bits that the documents leave in the range.
+    // The change. Its range has host bits.
     let changed = EXAMPLE.replace("192.168.0", "192.168.1");
     assert!(changed.contains("192.168.1.0/16") && changed.contains("192.168.1.1"), "{changed}");
     env.kubectl_with_input(&["apply", "-f", "-"], &changed).await.unwrap();
     neutron.holds(&[held("example-network", "192.168.0.0/16", "192.168.1.1")]).await;
-    controller.says(&["without its host bits", "given=192.168.1.0/16", "used=192.168.0.0/16"]).await;
+    let described = async || kubectl(&["describe", "network", "example-network"]).await;
+    let message = "cidr 192.168.1.0/16 has host bits and is taken as 192.168.0.0/16";
+    eventually("describe says which range is used", described, |text| text.contains(message)).await;
     controller.says(&["updated network in the provider", key]).await;
     assert_eq!(neutron.only_id().await, id, "the network stays");
 

@@ -3,7 +3,7 @@
     serve.py MODULE:ATTRIBUTE PORT READY_FILE
 
 The port is bound before the application is loaded, so that a port that is taken is known at once. READY_FILE is
-written when requests can be answered: whoever waits for it cannot mistake another server on the port for this one.
+written when requests can be answered: a test that waits for it cannot mistake another server on the port for this one.
 """
 
 import importlib

@@ -105,7 +105,7 @@ impl TestEnv {
         Builder::default()
     }
 
-    /// The one environment that all tests of this process share, started by whoever asks first.
+    /// The one environment that all tests of this process share, started by the first call.
     ///
     /// It is the cluster that `GENCLIENT_SHARED_KUBECONFIG` (set for every test program by
     /// `hack/testenv/run.sh -- COMMAND`) or `GENCLIENT_TEST_KUBECONFIG` names, and otherwise a control plane that

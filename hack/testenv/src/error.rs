@@ -1,4 +1,4 @@
-//! What can go wrong, said so that whoever reads a failed test knows what to do.
+//! What can go wrong, with messages that tell the reader of a failed test what to do.
 
 use std::{io, path::PathBuf};
 

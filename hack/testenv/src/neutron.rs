@@ -41,14 +41,14 @@ impl NeutronBuilder {
         self
     }
 
-    /// How long Keystone's tokens are valid, in whole seconds; an hour unless told otherwise. Neutron's own token
+    /// How long Keystone's tokens are valid, in whole seconds; an hour by default. Neutron's own token
     /// is one of them, and below half a minute it gets a new one for every request.
     pub fn token_lifetime(mut self, lifetime: Duration) -> Self {
         self.token_lifetime = lifetime;
         self
     }
 
-    /// How many networks one project may have; any number unless told otherwise.
+    /// How many networks one project may have; any number by default.
     pub fn network_quota(mut self, networks: u32) -> Self {
         self.network_quota = networks.into();
         self

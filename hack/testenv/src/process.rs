@@ -128,7 +128,7 @@ impl Process {
                 for line in life.lines().map_while(Result::ok) {
                     match line.strip_prefix("exit ") {
                         Some(number) => status = number.parse().ok(),
-                        // Whoever asked for the signal may have given up waiting.
+                        // The task that asked for the signal may have given up waiting.
                         None => drop(sending.send(())),
                     }
                     if status.is_some() {

@@ -14,8 +14,8 @@ use std::{
 const GO: &str = r#"#!/bin/sh
 echo called >>"$PLACE/calls"
 while [ $# -gt 0 ]; do
-    if [ "$1" = -o ]; then output=$2; fi
-    shift
+  if [ "$1" = -o ]; then output=$2; fi
+  shift
 done
 while [ -e "$PLACE/hold" ]; do sleep 0.1; done
 echo '#!/bin/sh' >"$output"
@@ -38,8 +38,12 @@ impl Place {
     }
 
     fn command(&self, args: &[&str]) -> Command {
+        self.command_of(&Path::new(env!("CARGO_MANIFEST_DIR")).join("install.sh"), args)
+    }
+
+    fn command_of(&self, script: &Path, args: &[&str]) -> Command {
         let path = format!("{}:{}", self.join("bin").display(), std::env::var("PATH").unwrap());
-        let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("install.sh"));
+        let mut command = Command::new(script);
         command
             .args(args)
             .env("PATH", path)
@@ -108,6 +112,49 @@ fn an_installation_is_complete_and_is_reused() {
     assert_eq!(folder_in(&place.run(&["kubernetes"])), folder);
     assert_eq!(folder_in(&place.run(&["--print", "kubernetes"])), folder);
     assert_eq!(place.calls(), 4, "nothing was built again");
+}
+
+#[test]
+fn a_partial_installation_does_not_count_and_is_made_anew() {
+    let place = Place::new();
+    let folder = folder_in(&place.run(&["kubernetes"]));
+    for lost in ["kube-apiserver", "complete"] {
+        fs::remove_file(folder.join(lost)).unwrap();
+        assert_eq!(place.run(&["--print", "kubernetes"]).status.code(), Some(3), "without {lost}");
+        let output = place.run(&["kubernetes"]);
+        assert_eq!(folder_in(&output), folder);
+        assert!(String::from_utf8_lossy(&output.stderr).contains(&format!("lacks {lost}")), "{output:?}");
+        assert!(folder.join(lost).is_file());
+    }
+    assert_eq!(place.calls(), 12);
+}
+
+#[test]
+fn another_way_to_build_is_another_installation() {
+    let place = Place::new();
+    let copy = place.join("copy");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR"));
+    assert!(Command::new("cp").arg("-r").arg(source).arg(&copy).status().unwrap().success());
+    let script = copy.join("install.sh");
+    let folder = |text: &str| {
+        fs::write(&script, text).unwrap();
+        folder_in(&place.command_of(&script, &["kubernetes"]).output().unwrap())
+    };
+    let text = fs::read_to_string(&script).unwrap();
+    let before = folder(&text);
+    assert_eq!(folder(&text.replace("# A short name", "# Another comment")), before);
+    assert_ne!(folder(&text.replace("-trimpath ", "")), before);
+}
+
+#[test]
+fn every_package_has_a_version_and_a_hash() {
+    for service in ["neutron", "keystone"] {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("openstack/{service}.txt"));
+        let text = fs::read_to_string(file).unwrap();
+        for package in text.replace(" \\\n ", "").lines().filter(|line| !line.starts_with('#')) {
+            assert!(package.contains("==") && package.contains(" --hash=sha256:"), "{service}: {package}");
+        }
+    }
 }
 
 #[test]

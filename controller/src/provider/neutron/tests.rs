@@ -1,9 +1,11 @@
 //! The provider against a small Neutron that fails on demand.
 
-use neutron_client::fake::{self, Fake, Fault};
+use neutron_client::{
+    Cloud,
+    fake::{self, Fake, Fault},
+};
 
 use super::*;
-use crate::provider::RetryPolicy;
 
 fn owner() -> Owner {
     Owner { namespace: "default".into(), name: "example".into(), uid: "uid-1".into() }
@@ -17,10 +19,19 @@ fn ten() -> Desired {
     desired("10.0.0.0/24", "10.0.0.1")
 }
 
+fn installed(fake: &Fake, installation: &str) -> Neutron {
+    Neutron::new(Client::new(&Cloud::at(&fake.url)).unwrap(), installation.parse().unwrap())
+}
+
 async fn start() -> (Fake, Neutron) {
     let fake = Fake::start().await;
-    let neutron = Neutron::new(Cloud::at(&fake.url), "test").unwrap();
+    let neutron = installed(&fake, "test");
     (fake, neutron)
+}
+
+/// The requests that change something.
+fn writes(fake: &Fake, from: usize) -> Vec<String> {
+    fake.requests()[from..].iter().filter(|request| !request.starts_with("GET")).cloned().collect()
 }
 
 /// There is exactly one network with exactly one subnet, and they are as desired.
@@ -39,7 +50,7 @@ fn assert_holds(fake: &Fake, desired: &Desired, context: &str) {
 #[tokio::test]
 async fn a_network_is_made_changed_and_removed() {
     let (fake, neutron) = start().await;
-    assert_eq!(neutron.get(&owner()).await, Ok(None));
+    let mut id = None;
     for desired in [
         ten(),
         desired("10.0.0.0/24", "10.0.0.9"),
@@ -48,19 +59,28 @@ async fn a_network_is_made_changed_and_removed() {
         desired("fd00::/64", "fd00::1"),
     ] {
         let made = neutron.apply(&owner(), &desired).await.unwrap();
+        let first = id.is_none();
+        assert_eq!(*id.get_or_insert(made.id.clone()), made.id, "the network stays");
+        assert_eq!(made.change, if first { Change::Created } else { Change::Updated });
         assert_holds(&fake, &desired, "applied");
-        let seen = neutron.get(&owner()).await.unwrap().unwrap();
-        assert!(seen.is(&desired), "{seen:?}");
-        assert_eq!(seen.id, made.id, "the network stays");
         let before = fake.requests().len();
-        neutron.apply(&owner(), &desired).await.unwrap();
-        let writes = fake.requests()[before..].iter().any(|request| !request.starts_with("GET"));
-        assert!(!writes, "what is as desired is not written");
+        assert_eq!(neutron.apply(&owner(), &desired).await.unwrap().change, Change::None);
+        assert_eq!(writes(&fake, before), [""; 0], "what is as desired is not written");
+        assert_eq!(fake.requests().len() - before, 2, "one look at the networks, one at the subnets");
     }
     assert_eq!(neutron.owners().await.unwrap(), [owner()]);
     neutron.delete(&owner()).await.unwrap();
     neutron.delete(&owner()).await.unwrap();
     assert!(fake.state.lock().networks.is_empty());
+}
+
+#[tokio::test]
+async fn a_network_is_made_with_one_look_and_three_writes() {
+    let (fake, neutron) = start().await;
+    neutron.apply(&owner(), &ten()).await.unwrap();
+    let wanted = ["GET /v2.0/networks", "POST /v2.0/networks", "POST /v2.0/subnets"];
+    assert_eq!(fake.requests()[..3], wanted);
+    assert_eq!(fake.requests().len(), 4, "and the tag: {:?}", fake.requests());
 }
 
 /// For every request of every change: it is refused, or carried out without an answer. The next try
@@ -78,9 +98,6 @@ async fn a_fault_at_any_request_is_made_good_by_the_next_try() {
                     tries += 1;
                     assert!(tries < 3);
                 }
-                let seen = neutron.get(&owner()).await;
-                let seen = if seen.is_err() { neutron.get(&owner()).await } else { seen };
-                assert!(seen.unwrap().unwrap().tidy);
                 assert_holds(&fake, desired, &format!("{fault:?} at request {at}"));
             }
             if neutron.delete(&owner()).await.is_err() {
@@ -88,7 +105,7 @@ async fn a_fault_at_any_request_is_made_good_by_the_next_try() {
             }
             assert!(fake.state.lock().networks.is_empty());
             if fake.state.lock().faults.contains_key(&at) {
-                assert!(at > 15, "the fault was never reached after {at} requests");
+                assert!(at > 12, "the fault was never reached after {at} requests");
                 break;
             }
         }
@@ -96,45 +113,125 @@ async fn a_fault_at_any_request_is_made_good_by_the_next_try() {
 }
 
 #[tokio::test]
-async fn duplicates_and_left_overs_are_collected() {
+async fn a_change_that_neutron_refuses_leaves_the_working_subnet_untouched() {
     let (fake, neutron) = start().await;
-    let earlier = Owner { uid: "uid-0".into(), ..owner() };
-    neutron.apply(&earlier, &ten()).await.unwrap();
+    neutron.apply(&owner(), &ten()).await.unwrap();
+    let before = fake.state.lock().subnets.clone();
+    for _ in 0..2 {
+        let error = neutron.apply(&owner(), &desired("0.0.0.0/0", "10.0.0.1")).await.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Rejected, "{error}");
+        assert_eq!(fake.state.lock().subnets, before);
+        assert_holds(&fake, &ten(), "refused");
+    }
+}
+
+#[tokio::test]
+async fn a_change_that_neutron_refuses_is_undone_where_the_quota_has_no_room_for_a_probe() {
+    let (fake, neutron) = start().await;
+    neutron.apply(&owner(), &ten()).await.unwrap();
+    fake.state.lock().network_quota = Some(1);
+    let error = neutron.apply(&owner(), &desired("0.0.0.0/0", "10.0.0.1")).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Rejected, "{error}");
+    assert_holds(&fake, &ten(), "refused");
+    let wider = desired("10.0.0.0/16", "10.0.0.1");
+    neutron.apply(&owner(), &wider).await.unwrap();
+    assert_holds(&fake, &wider, "and a change that is not refused needs no room");
+}
+
+#[tokio::test]
+async fn a_range_that_overlaps_with_a_foreign_subnet_of_the_network_is_refused_before_anything_is_written() {
+    let (fake, neutron) = start().await;
+    let id = neutron.apply(&owner(), &ten()).await.unwrap().id;
+    let foreign =
+        json!({ "network_id": id, "description": "mine", "cidr": "10.0.1.0/24", "gateway_ip": null });
+    neutron.client.create_subnet(foreign).await.unwrap();
+    let before = fake.requests().len();
+    let error = neutron.apply(&owner(), &desired("10.0.0.0/16", "10.0.0.1")).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Rejected, "{error}");
+    assert_eq!(writes(&fake, before), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_probe_that_a_crash_left_behind_is_removed_and_never_taken_for_the_network() {
+    let (fake, neutron) = start().await;
+    let body = json!({ "name": PROBE, "description": neutron.marker(&owner()) });
+    neutron.client.create_network(body.clone()).await.unwrap();
+    neutron.apply(&owner(), &ten()).await.unwrap();
+    assert_holds(&fake, &ten(), "made");
+    neutron.client.create_network(body.clone()).await.unwrap();
+    neutron.tidy(&owner()).await.unwrap();
+    assert_holds(&fake, &ten(), "tidied");
+    neutron.client.create_network(body).await.unwrap();
+    neutron.apply(&owner(), &desired("0.0.0.0/0", "10.0.0.1")).await.unwrap_err();
+    assert_holds(&fake, &ten(), "refused");
+}
+
+#[tokio::test]
+async fn a_network_whose_subnet_is_refused_is_not_left_behind() {
+    let (fake, neutron) = start().await;
+    neutron.apply(&owner(), &desired("0.0.0.0/0", "10.0.0.1")).await.unwrap_err();
+    assert!(fake.state.lock().networks.is_empty());
+}
+
+#[tokio::test]
+async fn duplicates_are_reduced_to_the_oldest_even_if_the_change_is_refused() {
+    let (fake, neutron) = start().await;
     let marker = neutron.marker(&owner());
-    for _ in 0..3 {
+    let duplicate = async || {
         let body = json!({ "name": "example", "description": marker });
         neutron.client.create_network(body).await.unwrap();
+    };
+    for _ in 0..3 {
+        duplicate().await;
     }
-    let seen = neutron.get(&owner()).await.unwrap().unwrap();
-    assert_eq!((seen.id.as_str(), seen.config, seen.tidy), ("net-003", None, false));
-    assert!(neutron.apply(&owner(), &ten()).await.unwrap().is(&ten()));
+    assert_eq!(neutron.owners().await.unwrap(), [owner(), owner(), owner()]);
+    assert_eq!(neutron.apply(&owner(), &ten()).await.unwrap().change, Change::Updated);
     assert_holds(&fake, &ten(), "collected");
-    assert_eq!(fake.state.lock().networks.keys().next().unwrap(), "net-003", "the oldest stays");
+    assert_eq!(fake.state.lock().networks.keys().next().unwrap(), "net-001", "the oldest stays");
+    // A working network stays even if an empty duplicate is older.
+    duplicate().await;
+    for network in fake.state.lock().networks.values_mut().skip(1) {
+        network["created_at"] = json!("2025-01-01T00:00:00Z");
+    }
+    neutron.apply(&owner(), &ten()).await.unwrap();
+    assert_eq!(fake.state.lock().networks.keys().next().unwrap(), "net-001");
+    duplicate().await;
+    neutron.apply(&owner(), &desired("0.0.0.0/0", "10.0.0.1")).await.unwrap_err();
+    assert_holds(&fake, &ten(), "refused");
+    duplicate().await;
+    neutron.tidy(&owner()).await.unwrap();
+    assert_holds(&fake, &ten(), "tidied");
 }
 
 #[tokio::test]
 async fn what_others_made_is_never_touched() {
     let (fake, neutron) = start().await;
-    let other = Neutron::new(Cloud::at(&fake.url), "other").unwrap();
-    other.apply(&owner(), &ten()).await.unwrap();
-    for (name, description) in [
-        ("example", String::new()),
-        ("example", "samplecrd-controller".into()),
-        ("example", neutron.marker(&owner()).to_uppercase()),
-        ("example", format!("{} and more", neutron.marker(&owner()))),
-        ("EXAMPLE", neutron.marker(&Owner { name: "EXAMPLE".into(), uid: "2".into(), ..owner() })),
+    let another = Owner { uid: "uid-0".into(), ..owner() };
+    for installation in ["other", "TEST", "test-two", "tes"] {
+        installed(&fake, installation).apply(&owner(), &ten()).await.unwrap();
+    }
+    for description in [
+        String::new(),
+        "samplecrd-controller".into(),
+        neutron.marker(&owner()).to_uppercase(),
+        format!("{} and more", neutron.marker(&owner())),
+        neutron.marker(&owner()).replace("default", "theirs"),
+        // An object of this installation with the same name: only its own uid may delete it.
+        neutron.marker(&another),
     ] {
-        let body = json!({ "name": name, "description": description });
+        let body = json!({ "name": "example", "description": description });
         neutron.client.create_network(body).await.unwrap();
     }
     let before = fake.state.lock().networks.clone();
-    assert_eq!(neutron.get(&owner()).await, Ok(None));
     neutron.apply(&owner(), &ten()).await.unwrap();
+    neutron.tidy(&owner()).await.unwrap();
     neutron.delete(&owner()).await.unwrap();
-    neutron.delete_key(&owner().key()).await.unwrap();
     assert_eq!(fake.state.lock().networks, before);
-    let owners = neutron.owners().await.unwrap();
-    assert_eq!(owners.iter().map(|owner| owner.name.as_str()).collect::<Vec<_>>(), ["EXAMPLE"]);
+    let uids: Vec<_> = neutron.owners().await.unwrap().into_iter().map(|owner| owner.uid).collect();
+    assert_eq!(uids, ["uid-1", "uid-0"], "in the namespace `theirs`, and the other object");
+    let foreign = neutron.client.networks(&[]).await.unwrap().remove(0);
+    assert!(neutron.remove(&owner(), &foreign).await.is_err(), "the last check before a deletion");
+    assert_eq!(fake.state.lock().networks, before);
 }
 
 #[tokio::test]
@@ -144,9 +241,10 @@ async fn a_network_with_a_foreign_subnet_is_not_deleted() {
     let foreign =
         json!({ "network_id": id, "description": "mine", "cidr": "172.16.0.0/24", "gateway_ip": null });
     neutron.client.create_subnet(foreign).await.unwrap();
-    assert!(neutron.get(&owner()).await.unwrap().unwrap().is(&ten()), "it is ignored otherwise");
+    let applied = neutron.apply(&owner(), &ten()).await.unwrap();
+    assert_eq!(applied.change, Change::None, "it is ignored otherwise");
     let error = neutron.delete(&owner()).await.unwrap_err();
-    assert_eq!((error.kind, error.retry_policy()), (ErrorKind::InUse, RetryPolicy::Backoff));
+    assert_eq!(error.kind, ErrorKind::InUse);
     assert_eq!(fake.state.lock().subnets.len(), 2);
 }
 
@@ -154,8 +252,8 @@ async fn a_network_with_a_foreign_subnet_is_not_deleted() {
 async fn changes_behind_the_back_are_seen_and_repaired() {
     let (fake, neutron) = start().await;
     let id = neutron.apply(&owner(), &ten()).await.unwrap().id;
-    type Change = fn(&mut fake::State);
-    let changes: [Change; 5] = [
+    type Tamper = fn(&mut fake::State);
+    let changes: [Tamper; 5] = [
         |state| state.subnets.clear(),
         |state| state.networks.values_mut().for_each(|network| network["name"] = json!("renamed")),
         |state| state.networks.values_mut().for_each(|network| network["tags"] = json!([])),
@@ -164,25 +262,26 @@ async fn changes_behind_the_back_are_seen_and_repaired() {
     ];
     for (number, change) in changes.into_iter().enumerate() {
         change(&mut fake.state.lock());
-        let seen = neutron.get(&owner()).await.unwrap().unwrap();
-        assert!(!seen.is(&ten()), "change {number} is not seen: {seen:?}");
-        assert_eq!(neutron.apply(&owner(), &ten()).await.unwrap().id, id);
+        let applied = neutron.apply(&owner(), &ten()).await.unwrap();
+        assert_eq!(applied, Applied { id: id.clone(), change: Change::Updated }, "change {number}");
         assert_holds(&fake, &ten(), &format!("change {number}"));
     }
 }
 
-#[test]
-fn markers_fit_into_a_description() {
-    let neutron = Neutron::new(Cloud::at("http://n"), &"ä /".repeat(100)).unwrap();
+#[tokio::test]
+async fn markers_fit_into_a_description() {
+    let (fake, _) = start().await;
+    let neutron = installed(&fake, &"i".repeat(64));
     let longest = Owner { namespace: "n".repeat(63), name: "x".repeat(253), uid: "u".repeat(36) };
     let marker = neutron.marker(&longest);
-    assert!(marker.len() <= 255, "{}", marker.len());
+    assert_eq!(marker.len(), 213);
     let network = Network {
         id: String::new(),
         name: longest.name.clone(),
         description: marker,
         created_at: String::new(),
         tags: None,
+        subnets: Vec::new(),
     };
     assert_eq!(neutron.owner_of(&network), Some(longest));
 }

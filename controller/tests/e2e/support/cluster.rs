@@ -6,12 +6,12 @@ use genclient_runtime::{Api, Client, ListParams, ObjectMeta, Patch, k8s_openapi:
 use genclient_testenv::TestEnv;
 use samplecrd_apis::samplecrd::v1::{Network, NetworkSpec};
 use samplecrd_client::clientset::{Clientset, typed::samplecrd::v1::NetworkClient};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use super::{Controller, eventually};
 
-/// The documents' example.
+/// The example of the walk-through.
 pub const EXAMPLE: &str = include_str!("../../../example/example-network.yaml");
 
 /// The file with the CRD.
@@ -44,6 +44,26 @@ impl<'a> Cluster<'a> {
     pub async fn of(env: &'a TestEnv, name: &str) -> Self {
         install_crd(env).await;
         Self::with_namespace(env, name).await
+    }
+
+    /// In a cluster of the test's own that takes any text for a range and a gateway, as before there were
+    /// rules.
+    pub async fn without_rules(env: &'a TestEnv, name: &str) -> Self {
+        let cluster = Self::of(env, name).await;
+        let text = json!({ "type": "string" });
+        let properties = json!({ "cidr": text, "gateway": text });
+        cluster.set_spec_schema(&json!({ "type": "object", "properties": properties })).await;
+        cluster
+    }
+
+    /// Replaces what the API server demands of a spec.
+    pub async fn set_spec_schema(&self, schema: &Value) {
+        let path = "/spec/versions/0/schema/openAPIV3Schema/properties/spec";
+        let patch = json!([{ "op": "replace", "path": path, "value": schema }]).to_string();
+        self.env
+            .kubectl(&["patch", "crd", "networks.samplecrd.k8s.io", "--type=json", "-p", &patch])
+            .await
+            .unwrap();
     }
 
     async fn with_namespace(env: &'a TestEnv, name: &str) -> Self {

@@ -30,11 +30,16 @@ impl TestNeutron<'static> {
     pub async fn shared(installation: &str) -> Self {
         static SHARED: OnceCell<Neutron> = OnceCell::const_new();
         let server = SHARED.get_or_init(|| async { Neutron::start().await.unwrap() }).await;
-        Self { server, installation: Some(installation.to_owned()), token: None }
+        Self::part_of(server, installation)
     }
 }
 
 impl<'a> TestNeutron<'a> {
+    /// The part of this installation in a Neutron without authentication.
+    pub fn part_of(server: &'a Neutron, installation: &str) -> Self {
+        Self { server, installation: Some(installation.to_owned()), token: None }
+    }
+
     /// Everything in a Neutron of the test's own.
     pub async fn of(server: &'a Neutron) -> Self {
         let token = match server.keystone() {
@@ -66,6 +71,11 @@ impl<'a> TestNeutron<'a> {
         };
         networks.retain(ours);
         networks
+    }
+
+    /// All subnets as Neutron tells them.
+    pub async fn subnets(&self) -> Vec<Value> {
+        self.list("subnets").await
     }
 
     /// The id of the only network.

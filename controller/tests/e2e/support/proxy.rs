@@ -1,6 +1,16 @@
 //! A proxy in front of Neutron that does to each request what a test says.
+//!
+//! A request that was received is carried out even if its sender is dead: the proxy does what a server
+//! does that had already read it.
 
-use std::{io, sync::Arc};
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http::{Method, Request, Response, Uri};
@@ -13,6 +23,8 @@ use hyper_util::{
 use parking_lot::Mutex;
 use tokio::{net::TcpListener, sync::Notify, task::JoinHandle};
 
+use super::eventually;
+
 /// What becomes of a request.
 #[derive(Clone)]
 pub enum Verdict {
@@ -23,7 +35,35 @@ pub enum Verdict {
     /// It is carried out, and the connection is cut before the answer.
     LoseAnswer,
     /// It is carried out when the test says so.
-    Hold(Arc<Notify>),
+    Hold(Gate),
+}
+
+/// Where requests wait until the test lets them through.
+#[derive(Clone, Default)]
+pub struct Gate(Arc<GateState>);
+
+#[derive(Default)]
+struct GateState {
+    reached: Notify,
+    open: Notify,
+    /// How many requests were carried out behind the gate.
+    passed: AtomicUsize,
+}
+
+impl Gate {
+    /// Waits until a request waits here.
+    pub async fn reached(&self) {
+        let waited = tokio::time::timeout(Duration::from_secs(60), self.0.reached.notified()).await;
+        assert!(waited.is_ok(), "no request came to the gate within a minute");
+    }
+
+    /// Lets one request through, and waits until Neutron has carried it out.
+    pub async fn let_one_through(&self) {
+        let before = self.0.passed.load(SeqCst);
+        self.0.open.notify_one();
+        let passed = async || self.0.passed.load(SeqCst);
+        eventually("the held request is carried out", passed, |now| *now > before).await;
+    }
 }
 
 type Script = Box<dyn FnMut(&Method, &str) -> Verdict + Send>;
@@ -87,28 +127,40 @@ async fn handle(state: Arc<State>, request: Request<Incoming>) -> io::Result<Res
         *state.token.lock() = Some(token.to_str().map_err(io::Error::other)?.to_owned());
     }
     let verdict = (state.script.lock())(request.method(), &path);
-    match verdict {
-        Verdict::Pass => forward(&state, request, &path).await,
-        Verdict::Answer(status, body) => {
-            Response::builder().status(status).body(Full::new(body.into())).map_err(io::Error::other)
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
+    let request = Request::from_parts(head, Full::new(body));
+    // A task of its own goes on although the connection, and this future with it, is gone.
+    let carried_out = tokio::spawn(async move {
+        match verdict {
+            Verdict::Pass => forward(&state, request, &path).await,
+            Verdict::Answer(status, body) => {
+                Response::builder().status(status).body(Full::new(body.into())).map_err(io::Error::other)
+            }
+            Verdict::LoseAnswer => {
+                forward(&state, request, &path).await?;
+                Err(io::Error::other("the answer is lost"))
+            }
+            Verdict::Hold(gate) => {
+                gate.0.reached.notify_one();
+                gate.0.open.notified().await;
+                let answer = forward(&state, request, &path).await;
+                gate.0.passed.fetch_add(1, SeqCst);
+                answer
+            }
         }
-        Verdict::LoseAnswer => {
-            forward(&state, request, &path).await?;
-            Err(io::Error::other("the answer is lost"))
-        }
-        Verdict::Hold(go) => {
-            go.notified().await;
-            forward(&state, request, &path).await
-        }
-    }
+    });
+    carried_out.await.map_err(io::Error::other)?
 }
 
-async fn forward(state: &State, request: Request<Incoming>, path: &str) -> io::Result<Response<Full<Bytes>>> {
-    let (mut head, body) = request.into_parts();
-    head.uri = format!("{}{path}", state.target).parse::<Uri>().map_err(io::Error::other)?;
-    head.headers.remove(http::header::HOST);
-    let body = Full::new(body.collect().await.map_err(io::Error::other)?.to_bytes());
-    let answer = state.client.request(Request::from_parts(head, body)).await.map_err(io::Error::other)?;
+async fn forward(
+    state: &State,
+    mut request: Request<Full<Bytes>>,
+    path: &str,
+) -> io::Result<Response<Full<Bytes>>> {
+    *request.uri_mut() = format!("{}{path}", state.target).parse::<Uri>().map_err(io::Error::other)?;
+    request.headers_mut().remove(http::header::HOST);
+    let answer = state.client.request(request).await.map_err(io::Error::other)?;
     let (head, body) = answer.into_parts();
     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
     Ok(Response::from_parts(head, Full::new(body)))

@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsString,
+    path::{Path, PathBuf},
     process::{ExitCode, ExitStatus},
 };
 
@@ -10,13 +11,18 @@ use tokio::signal::unix::{SignalKind, signal};
 
 const USAGE: &str = "\
 Usage: run.sh [--neutron] [--keystone] [-- COMMAND [ARGUMENT...]]
+       run.sh --env
 
-Starts a Kubernetes control plane. Without a command it prints the variables to
-export, and stops everything on Ctrl-C. With a command it runs that, with the
-variables set, and stops everything when the command has ended.
+Starts a Kubernetes control plane, and stops everything on Ctrl-C. The first
+start builds the servers, which takes 6 to 10 minutes. With a command it runs
+that, with the variables set, and stops everything when the command has ended.
+Without one it waits; other terminals get the variables with
+
+  eval \"$(hack/testenv/run.sh --env)\"
 
   --neutron    starts Neutron as well
   --keystone   starts Neutron behind Keystone
+  --env        prints the variables of the environment that runs
   --help       this text
 ";
 
@@ -25,6 +31,8 @@ struct Arguments {
     neutron: bool,
     keystone: bool,
     help: bool,
+    /// Where the variables are written once everything runs. `run.sh` gives it.
+    env_file: Option<PathBuf>,
     command: Vec<OsString>,
 }
 
@@ -36,6 +44,9 @@ fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Arguments, String>
             Some("--neutron") => parsed.neutron = true,
             Some("--keystone") => parsed.keystone = true,
             Some("--help" | "-h") => parsed.help = true,
+            Some("--env-file") => {
+                parsed.env_file = Some(arguments.next().ok_or("no file after --env-file")?.into());
+            }
             Some("--") if arguments.peek().is_some() => parsed.command = arguments.by_ref().collect(),
             Some("--") => return Err(String::from("no command after --")),
             _ => return Err(format!("unknown argument: {}", argument.display())),
@@ -109,15 +120,50 @@ async fn serve(arguments: &Arguments) -> Result<ExitCode, Error> {
             .map_err(|source| Error::Io { doing: format!("running {}", program.display()), source })?;
         return Ok(ExitCode::from(shell_status(status)));
     }
-    for (name, value) in &variables {
-        println!("export {name}='{}'", value.replace('\'', r"'\''"));
-    }
+    let _env_file = match &arguments.env_file {
+        Some(path) => Some(EnvFile::write(path, &exports(&variables))?),
+        None => None,
+    };
+    print!("{}", exports(&variables));
     eprintln!("testenv: logs in {}", env.folder().display());
     if let Some(neutron) = &neutron {
         eprintln!("testenv: Neutron's logs in {}", neutron.folder().display());
     }
+    eprintln!("testenv: other terminals get the variables with: eval \"$(hack/testenv/run.sh --env)\"");
     eprintln!("testenv: Ctrl-C stops everything");
     std::future::pending().await
+}
+
+/// The variables as a shell reads them.
+fn exports(variables: &[(&str, String)]) -> String {
+    let export =
+        |(name, value): &(&str, String)| format!("export {name}='{}'\n", value.replace('\'', r"'\''"));
+    variables.iter().map(export).collect()
+}
+
+/// A file with the variables, for as long as this is kept.
+struct EnvFile(PathBuf);
+
+impl EnvFile {
+    fn write(path: &Path, exports: &str) -> Result<Self, Error> {
+        let text = format!("# pid {}\n{exports}", std::process::id());
+        // Renamed into place, so that it is never read half-written.
+        let new = path.with_extension("new");
+        std::fs::write(&new, text)
+            .and_then(|()| std::fs::rename(&new, path))
+            .map_err(|source| Error::Io { doing: format!("writing {}", path.display()), source })?;
+        Ok(Self(path.to_owned()))
+    }
+}
+
+impl Drop for EnvFile {
+    fn drop(&mut self) {
+        // A later environment has written its own.
+        let own = format!("# pid {}\n", std::process::id());
+        if std::fs::read_to_string(&self.0).is_ok_and(|text| text.starts_with(&own)) {
+            let _ = std::fs::remove_file(&self.0);
+        }
+    }
 }
 
 /// What tests and people need to know, as environment variables.
@@ -160,6 +206,25 @@ mod tests {
     fn an_unknown_argument_and_a_missing_command_are_refused() {
         assert_eq!(parsed(&["--neutrom"]).err().unwrap(), "unknown argument: --neutrom");
         assert_eq!(parsed(&["--"]).err().unwrap(), "no command after --");
+        assert_eq!(parsed(&["--env-file"]).err().unwrap(), "no file after --env-file");
+    }
+
+    #[test]
+    fn the_variables_can_be_evaluated_by_a_shell_and_the_file_goes_with_the_environment() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("testenv.env");
+        let variables = [("A", "with 'quotes' and $x".to_owned()), ("B", "2".to_owned())];
+        let file = EnvFile::write(&path, &exports(&variables)).unwrap();
+        let script = format!(". {}; printf '%s|%s' \"$A\" \"$B\"", path.display());
+        let shown = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&shown.stdout), "with 'quotes' and $x|2");
+        drop(file);
+        assert!(!path.exists());
+
+        let file = EnvFile::write(&path, "").unwrap();
+        std::fs::write(&path, "# pid 1\n").unwrap();
+        drop(file);
+        assert!(path.exists(), "it is another one's by now");
     }
 
     #[test]
