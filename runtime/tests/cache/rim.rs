@@ -17,7 +17,6 @@ use genclient_runtime::{
     reflector::{Delta, DeltaSink, Scope, delta_queue},
     store::Index,
 };
-use parking_lot::Mutex;
 
 use crate::support::*;
 
@@ -203,13 +202,12 @@ fn more_handlers_may_block_than_the_runtime_has_blocking_threads() {
         tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap();
     runtime.block_on(async {
         let (informer, feed) = running();
-        let (release, entered) = (Arc::new(Mutex::new(())), Arc::new(AtomicUsize::new(0)));
-        let blocking = release.lock();
+        let (open, entered) = (Gate::default(), Arc::new(AtomicUsize::new(0)));
         for _ in 0..4 {
-            let (release, entered) = (release.clone(), entered.clone());
+            let (open, entered) = (open.clone(), entered.clone());
             informer.add_event_handler(move |_: &Event<Item>| {
                 entered.fetch_add(1, Ordering::SeqCst);
-                drop(release.lock());
+                open.wait();
             });
         }
         feed.send([list(1, vec![item("a", 1, 1)])]).await;
@@ -219,7 +217,7 @@ fn more_handlers_may_block_than_the_runtime_has_blocking_threads() {
         feed.send([Delta::Upsert(item("a", 1, 2))]).await;
         eventually("another one is called", || recorder.len() > 0).await;
         reached(&informer, 2).await;
-        drop(blocking);
+        open.open();
     });
 }
 

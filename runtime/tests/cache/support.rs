@@ -13,7 +13,7 @@ use genclient_runtime::{
     object::{CacheObject, Watched},
     reflector::{Delta, DeltaSender, InvalidObject, Scope, delta_queue},
 };
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 
 /// Longer than any test takes on a loaded machine.
 pub const LONG: Duration = Duration::from_secs(120);
@@ -148,6 +148,21 @@ pub async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     while !holds() {
         assert!(begin.elapsed() < LONG, "waited in vain until {what}");
         tokio::task::yield_now().await;
+    }
+}
+
+/// Holds up threads until it is open.
+#[derive(Clone, Default)]
+pub struct Gate(Arc<(Mutex<bool>, Condvar)>);
+
+impl Gate {
+    pub fn wait(&self) {
+        self.0.1.wait_while(&mut self.0.0.lock(), |is_open| !*is_open);
+    }
+
+    pub fn open(&self) {
+        *self.0.0.lock() = true;
+        self.0.1.notify_all();
     }
 }
 
