@@ -5,6 +5,7 @@ use std::{
     future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
+    time::{Duration, Instant},
 };
 
 use super::{Event, metrics::InformerMetrics, signal::SyncReceiver, subscriber::Subscriber};
@@ -16,6 +17,12 @@ use crate::{
 
 /// How many events a handler that runs on an async thread gets before other tasks run.
 const EVENTS_PER_TURN: usize = 32;
+
+/// How many events a quick handler gets at once.
+const GROUP: usize = 32;
+
+/// A handler that takes longer for a group of events is not quick.
+const QUICK: Duration = Duration::from_micros(200);
 
 /// Is called with every change in an informer's cache.
 ///
@@ -162,24 +169,44 @@ struct Delivery<K: CacheObject> {
 }
 
 impl<K: CacheObject> Delivery<K> {
-    /// Calls the handler until nothing waits, at most so often, and returns it.
+    /// Calls the handler until no event waits, or with at least `most` events, and returns it.
+    ///
+    /// A quick handler gets events in groups, because taking each for itself costs more than handling
+    /// it. A slow one gets one at a time, so that those that wait can still be merged.
     fn run(self, most: usize) -> Box<dyn EventHandler<K>> {
         let Self { subscriber, mut handler, metrics, event } = self;
-        let rest = std::iter::from_fn(|| subscriber.try_next());
-        for event in std::iter::once(event).chain(rest).take(most) {
-            let handled = catch_unwind(AssertUnwindSafe(|| handler.on_event(&event)));
-            if let Err(panic) = handled {
-                metrics.handler_panics.increment(1);
-                tracing::error!(
-                    resource = metrics.resource(),
-                    key = %event.key(),
-                    panic = panics::message(&*panic),
-                    "an event handler panicked",
-                );
+        let (mut group, mut size, mut calls) = (vec![event], 1, 0);
+        while !group.is_empty() {
+            let begin = Instant::now();
+            calls += group.len();
+            for event in group.drain(..) {
+                subscriber.begin_next();
+                // A handler that is removed, or whose informer is stopped, gets no further event.
+                if !subscriber.is_closed() {
+                    call(&mut *handler, &event, &metrics);
+                }
+                panics::drop_caught(event);
             }
-            panics::drop_caught(event);
-            subscriber.handled();
+            size = if begin.elapsed() < QUICK { (size * 2).min(GROUP) } else { 1 };
+            if calls >= most {
+                subscriber.handled();
+                break;
+            }
+            subscriber.handled_then_take(&mut group, size);
         }
         handler
+    }
+}
+
+/// Calls a handler, and counts and logs its panic.
+fn call<K: CacheObject>(handler: &mut dyn EventHandler<K>, event: &Event<K>, metrics: &InformerMetrics) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| handler.on_event(event))) {
+        metrics.handler_panics.increment(1);
+        tracing::error!(
+            resource = metrics.resource(),
+            key = %event.key(),
+            panic = panics::message(&*panic),
+            "an event handler panicked",
+        );
     }
 }

@@ -29,7 +29,7 @@ use crate::{
 const BATCH: usize = 512;
 
 /// Work on more objects than this is done on a blocking thread.
-const MANY: usize = 256;
+const MANY: usize = BATCH;
 
 /// How soon the writer looks again whether a slow reader has left an older generation of the cache, if
 /// nothing happens meanwhile. The pause doubles each time.

@@ -1,7 +1,10 @@
 //! The listeners of an informer: handlers and streams, each with a backlog.
 
 use std::{
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
     task::{Context, Poll},
 };
 
@@ -23,6 +26,10 @@ pub(crate) struct Subscriber<K> {
     /// Wakes the handler or stream that takes events.
     waker: AtomicWaker,
     synced: SyncSender,
+    /// Whether the listener is closed, to be read without the lock.
+    closed: AtomicBool,
+    /// How many events were taken as a group and wait for their turn in it.
+    grouped: AtomicUsize,
 }
 
 struct Inner<K> {
@@ -33,7 +40,7 @@ struct Inner<K> {
     measured: usize,
     /// Whether all initial events were added to the backlog.
     is_complete: bool,
-    /// Whether an initial event is being handled.
+    /// Whether an initial event was taken and is not yet handled.
     handles_initial: bool,
     phase: Phase,
 }
@@ -73,6 +80,8 @@ impl<K: CacheObject> Subscriber<K> {
             }),
             waker: AtomicWaker::new(),
             synced: SyncSender::new(),
+            closed: AtomicBool::new(false),
+            grouped: AtomicUsize::new(0),
         })
     }
 
@@ -127,9 +136,24 @@ impl<K: CacheObject> Subscriber<K> {
         }
     }
 
-    /// Takes the next event if there is one.
-    pub(crate) fn try_next(&self) -> Option<Event<K>> {
-        self.take(&mut self.inner.lock())
+    /// Records that the events taken before were handled, and takes up to `most` further ones.
+    pub(crate) fn handled_then_take(&self, group: &mut Vec<Event<K>>, most: usize) {
+        let mut inner = self.inner.lock();
+        self.settle_handled(&mut inner);
+        let mut initial = false;
+        while group.len() < most {
+            let Some(event) = self.take(&mut inner) else { break };
+            initial |= inner.handles_initial;
+            group.push(event);
+        }
+        inner.handles_initial = initial;
+        self.grouped.store(group.len(), Ordering::Release);
+    }
+
+    /// Records that the next event of a group is about to be handled.
+    pub(crate) fn begin_next(&self) {
+        // Only one thread handles events, so nothing is lost between the load and the store.
+        self.grouped.store(self.grouped.load(Ordering::Acquire).saturating_sub(1), Ordering::Release);
     }
 
     fn take(&self, inner: &mut Inner<K>) -> Option<Event<K>> {
@@ -142,12 +166,15 @@ impl<K: CacheObject> Subscriber<K> {
         Some(event)
     }
 
-    /// Records that the last taken event was handled.
+    /// Records that the events taken before were handled.
     pub(crate) fn handled(&self) {
-        let mut inner = self.inner.lock();
+        self.settle_handled(&mut self.inner.lock());
+    }
+
+    fn settle_handled(&self, inner: &mut Inner<K>) {
         if inner.handles_initial {
             inner.handles_initial = false;
-            self.settle(&inner);
+            self.settle(inner);
         }
     }
 
@@ -159,7 +186,7 @@ impl<K: CacheObject> Subscriber<K> {
 
     /// The number of keys in the backlog.
     pub(crate) fn waiting(&self) -> usize {
-        self.inner.lock().backlog.len()
+        self.inner.lock().backlog.len() + self.grouped.load(Ordering::Acquire)
     }
 
     /// Ends the listener after the backlog is delivered.
@@ -176,6 +203,7 @@ impl<K: CacheObject> Subscriber<K> {
     pub(crate) fn close(&self) {
         let mut inner = self.inner.lock();
         inner.phase = Phase::Closed;
+        self.closed.store(true, Ordering::Release);
         let backlog = std::mem::take(&mut inner.backlog);
         inner.measure();
         drop(inner);
@@ -185,7 +213,7 @@ impl<K: CacheObject> Subscriber<K> {
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.inner.lock().phase == Phase::Closed
+        self.closed.load(Ordering::Acquire)
     }
 
     pub(crate) fn synced(&self) -> SyncReceiver {

@@ -371,7 +371,7 @@ async fn handlers_that_come_while_lists_are_applied_miss_nothing_and_hear_nothin
                 is_done() && view.lock().0.len() == informer.store().len()
             })
             .await;
-            view.lock().assert_is(&informer);
+            eventually("its view is the cache", || view.lock().is(&informer)).await;
         }
     }
 }

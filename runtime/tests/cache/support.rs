@@ -242,6 +242,15 @@ impl View {
         }
     }
 
+    /// Whether the view is the cache, down to the very `Arc`s.
+    pub fn is(&self, informer: &SharedInformer<Item>) -> bool {
+        let snapshot = informer.store().snapshot();
+        self.0.len() == snapshot.len()
+            && snapshot.iter().all(|object| {
+                self.0.get(&ObjectKey::of(object.as_ref())).is_some_and(|seen| Arc::ptr_eq(seen, object))
+            })
+    }
+
     /// Fails unless the view has the same `Arc`s as the cache.
     pub fn assert_is(&self, informer: &SharedInformer<Item>) {
         let snapshot = informer.store().snapshot();
