@@ -21,6 +21,10 @@ const EVENTS_PER_TURN: usize = 32;
 /// How many events a quick handler gets at once.
 const GROUP: usize = 32;
 
+/// How long the thread of a handler waits for the next event before it is given back. Waking it costs
+/// less than handing the handler to a thread again.
+const LINGER: Duration = Duration::from_millis(1);
+
 /// A handler that takes longer for a group of events is not quick.
 const QUICK: Duration = Duration::from_micros(200);
 
@@ -133,15 +137,16 @@ pub(super) async fn deliver<K: CacheObject>(
     while let Some(event) = poll_fn(|context| listener.0.poll_next(context)).await {
         let (subscriber, metrics) = (listener.0.clone(), metrics.clone());
         let delivery = Delivery { subscriber, handler, metrics, event };
-        let mut offloaded = Offloaded::new(delivery, |delivery, _| delivery.run(usize::MAX));
+        let mut offloaded = Offloaded::new(delivery, |delivery, _| delivery.run(usize::MAX, LINGER));
         handler = match offloaded.join().await {
             Ok(handler) => handler,
             // All blocking threads are taken, or the machine is busy. The handler may block all the same.
-            Err(delivery) => match on_own_thread(delivery, |delivery| delivery.run(usize::MAX)).await {
+            Err(delivery) => match on_own_thread(delivery, |delivery| delivery.run(usize::MAX, LINGER)).await
+            {
                 Ok(handler) => handler,
                 // There is no thread at all: the handler is called here, and other tasks get a turn.
                 Err(delivery) => {
-                    let handler = delivery.run(EVENTS_PER_TURN);
+                    let handler = delivery.run(EVENTS_PER_TURN, Duration::ZERO);
                     tokio::task::yield_now().await;
                     handler
                 }
@@ -172,8 +177,9 @@ impl<K: CacheObject> Delivery<K> {
     /// Calls the handler until no event waits, or with at least `most` events, and returns it.
     ///
     /// A quick handler gets events in groups, because taking each for itself costs more than handling
-    /// it. A slow one gets one at a time, so that those that wait can still be merged.
-    fn run(self, most: usize) -> Box<dyn EventHandler<K>> {
+    /// it. A slow one gets one at a time, so that those that wait can still be merged. With `linger` it
+    /// waits for the next event for a moment, which blocks the thread.
+    fn run(self, most: usize, linger: Duration) -> Box<dyn EventHandler<K>> {
         let Self { subscriber, mut handler, metrics, event } = self;
         let (mut group, mut size, mut calls) = (vec![event], 1, 0);
         while !group.is_empty() {
@@ -192,7 +198,7 @@ impl<K: CacheObject> Delivery<K> {
                 subscriber.handled();
                 break;
             }
-            subscriber.handled_then_take(&mut group, size);
+            subscriber.handled_then_take(&mut group, size, linger);
         }
         handler
     }

@@ -6,11 +6,12 @@ use std::{
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::{Context, Poll},
+    time::Duration,
 };
 
 use futures::task::AtomicWaker;
 use metrics::Gauge;
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::{
     Cause, Event,
@@ -28,6 +29,8 @@ pub(crate) struct Subscriber<K> {
     synced: SyncSender,
     /// Whether the listener is closed, to be read without the lock.
     closed: AtomicBool,
+    /// Wakes a thread that lingers in [`handled_then_take`](Self::handled_then_take).
+    more: Condvar,
     /// How many events were taken as a group and wait for their turn in it.
     grouped: AtomicUsize,
 }
@@ -40,6 +43,8 @@ struct Inner<K> {
     measured: usize,
     /// Whether all initial events were added to the backlog.
     is_complete: bool,
+    /// Whether a thread lingers for the next event.
+    lingers: bool,
     /// Whether an initial event was taken and is not yet handled.
     handles_initial: bool,
     phase: Phase,
@@ -75,12 +80,14 @@ impl<K: CacheObject> Subscriber<K> {
                 gauge: None,
                 measured: 0,
                 is_complete: false,
+                lingers: false,
                 handles_initial: false,
                 phase: Phase::Open,
             }),
             waker: AtomicWaker::new(),
             synced: SyncSender::new(),
             closed: AtomicBool::new(false),
+            more: Condvar::new(),
             grouped: AtomicUsize::new(0),
         })
     }
@@ -110,8 +117,7 @@ impl<K: CacheObject> Subscriber<K> {
         inner.is_complete |= is_complete;
         self.settle(&inner);
         inner.measure();
-        drop(inner);
-        self.waker.wake();
+        self.wake(inner);
         true
     }
 
@@ -136,10 +142,18 @@ impl<K: CacheObject> Subscriber<K> {
         }
     }
 
-    /// Records that the events taken before were handled, and takes up to `most` further ones.
-    pub(crate) fn handled_then_take(&self, group: &mut Vec<Event<K>>, most: usize) {
+    /// Records that the events taken before were handled, and takes up to `most` further ones. If there
+    /// is none, it waits for one for up to `linger`, which blocks the thread.
+    pub(crate) fn handled_then_take(&self, group: &mut Vec<Event<K>>, most: usize, linger: Duration) {
         let mut inner = self.inner.lock();
         self.settle_handled(&mut inner);
+        if inner.backlog.len() == 0 && inner.phase == Phase::Open && !linger.is_zero() {
+            inner.measure();
+            inner.lingers = true;
+            // Whether an event came or the time is over shows in the backlog.
+            let _ = self.more.wait_for(&mut inner, linger);
+            inner.lingers = false;
+        }
         let mut initial = false;
         while group.len() < most {
             let Some(event) = self.take(&mut inner) else { break };
@@ -184,6 +198,15 @@ impl<K: CacheObject> Subscriber<K> {
         }
     }
 
+    /// Wakes whatever waits for an event or for the end.
+    fn wake(&self, inner: MutexGuard<'_, Inner<K>>) {
+        if inner.lingers {
+            self.more.notify_one();
+        }
+        drop(inner);
+        self.waker.wake();
+    }
+
     /// The number of keys in the backlog.
     pub(crate) fn waiting(&self) -> usize {
         self.inner.lock().backlog.len() + self.grouped.load(Ordering::Acquire)
@@ -195,8 +218,7 @@ impl<K: CacheObject> Subscriber<K> {
         if inner.phase == Phase::Open {
             inner.phase = Phase::Finishing;
         }
-        drop(inner);
-        self.waker.wake();
+        self.wake(inner);
     }
 
     /// Ends the listener at once and drops its backlog.
@@ -206,9 +228,8 @@ impl<K: CacheObject> Subscriber<K> {
         self.closed.store(true, Ordering::Release);
         let backlog = std::mem::take(&mut inner.backlog);
         inner.measure();
-        drop(inner);
         self.synced.ended();
-        self.waker.wake();
+        self.wake(inner);
         panics::drop_caught(backlog);
     }
 
