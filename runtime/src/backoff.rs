@@ -38,6 +38,9 @@ impl Default for BackoffConfig {
     }
 }
 
+/// No configuration makes a pause shorter: a server that refuses at once must not be asked in a loop.
+const SHORTEST: Duration = Duration::from_millis(1);
+
 /// Doubling, jittered, capped pauses that start over after a time without failures.
 #[derive(Debug)]
 pub(crate) struct Backoff {
@@ -79,7 +82,7 @@ impl Backoff {
         }
         self.attempt = self.attempt.saturating_add(1);
         let upper = exponential(self.config.min, 2, self.attempt, self.config.max);
-        let pause = jittered(upper / 2, 1.0).max(self.config.min.min(upper));
+        let pause = jittered(upper / 2, 1.0).max(self.config.min.min(upper)).max(SHORTEST);
         self.last = Some(later(now, pause));
         pause
     }
@@ -105,6 +108,12 @@ mod tests {
 
     fn seconds(range: std::ops::RangeInclusive<f64>, pause: Duration) -> bool {
         range.contains(&pause.as_secs_f64())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_configuration_without_pauses_still_pauses() {
+        let mut backoff = Backoff::new(BackoffConfig::new(Duration::ZERO, Duration::ZERO));
+        assert!((0..10).all(|_| backoff.next() == SHORTEST));
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,8 +1,8 @@
 //! Decodes lists and watches into objects that are ready for the cache.
 //!
 //! Large batches are decoded on blocking threads while the connection is read further. Small batches are
-//! decoded in place, which is faster than handing them over. There are never more jobs than processors. A
-//! batch without a free thread is decoded in place too, in slices between which other tasks run.
+//! decoded in place, which is faster than handing them over. There are never more jobs than processors:
+//! a further batch is decoded in place too, in slices between which other tasks run.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -231,5 +231,45 @@ impl<K: Watched> Slices<K> {
 impl<K> DecodedLines<K> {
     fn none() -> Self {
         Self { events: Vec::new(), unreadable: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use serde_json::json;
+
+    use super::*;
+
+    fn decoder() -> Arc<Decoder<ConfigMap>> {
+        let (transform, scope, jobs) = (None, Scope::All, TaskTracker::new());
+        Arc::new(Decoder { keep_managed_fields: false, transform, scope, jobs })
+    }
+
+    /// Lines of more bytes than are decoded in place.
+    fn many_lines() -> Vec<Bytes> {
+        let data = "x".repeat(1000);
+        let line = |name: usize| {
+            let object =
+                json!({"metadata": {"name": name.to_string(), "resourceVersion": "7"}, "data": {"x": data}});
+            Bytes::from(format!(r#"{{"type":"ADDED","object":{object}}}"#))
+        };
+        (0..2 * FEW_BYTES / 1000).map(line).collect()
+    }
+
+    #[tokio::test]
+    async fn there_are_never_more_jobs_than_processors_and_a_further_batch_is_decoded_in_place() {
+        let processors = available_parallelism().map_or(1, usize::from);
+        let all = JOBS.clone().acquire_many_owned(u32::try_from(processors).unwrap()).await.unwrap();
+        assert_eq!(JOBS.available_permits(), 0);
+        let decoder = decoder();
+        let mut further = decoder.lines(many_lines());
+        assert!(further.is_here());
+        let other_task = tokio::spawn(async {});
+        assert_eq!(further.join(&decoder).await.events.len(), many_lines().len());
+        assert!(other_task.is_finished(), "other tasks run between the slices");
+        drop(all);
+        let mut job = decoder.lines(many_lines());
+        assert_eq!(job.join(&decoder).await.events.len(), many_lines().len());
     }
 }

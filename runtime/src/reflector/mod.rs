@@ -19,10 +19,9 @@
 //! - **An object that does not decode interrupts neither the list nor the watch.** It is reported as
 //!   invalid. This includes an object that is nested too deeply, has no name, or makes its type or
 //!   transform panic.
-//! - **Decoding does not block async threads.** Lists and busy watches are decoded on blocking threads, a few
-//!   batches at a time, while the connection is read on; if no such thread is free, they are decoded
-//!   in place in slices.
-//! - **Back-pressure.** While the sink does not take a batch, only these few batches are read ahead.
+//! - **Decoding does not block async threads.** Lists and busy watches are decoded on blocking threads;
+//!   if no such thread is free, they are decoded in place in slices.
+//! - **Back-pressure.** A sink that does not take a batch stops the reading.
 //! - **Silence is noticed.** A dead connection is given up; see [`Timeouts`].
 //!
 //! The reflector works while [`Reflector::run`] is polled. Dropping that future, or closing the sink,

@@ -6,7 +6,7 @@
 //!   that no reader sees, and publishes it with one pointer swap.
 //! - **A slow reader keeps its own generation and does not block the writer.** There are usually two
 //!   generations, which the writer updates in turn. If a reader still holds the older one, the writer
-//!   continues with a third. A generation costs about forty bytes per object, plus a few per index.
+//!   continues with a third. A generation refers to the objects and does not copy them.
 //! - **Index values are computed before anything is changed**; see [`Index`].
 
 mod index;
