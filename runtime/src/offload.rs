@@ -1,7 +1,7 @@
 //! Runs long work on the runtime's blocking threads.
 //!
-//! - Work that no thread has started within [`PATIENCE`] is done where its result is awaited: a program
-//!   whose blocking threads are all busy becomes slower, but does not stop.
+//! - Work that no blocking thread has started within [`PATIENCE`] is taken back, and done in another way:
+//!   a program whose blocking threads are all busy becomes slower, but does not stop.
 //! - A panic of the work is raised where its result is awaited.
 //! - Work can notice that its result is no longer awaited, and stop early.
 
@@ -96,7 +96,8 @@ impl<I: Send + 'static, T: Send + 'static> Offloaded<I, T> {
     }
 }
 
-/// Does work on a blocking thread, or here if none is free in time.
+/// Does work on a blocking thread, or on one of its own if none is free in time, and here only if the
+/// operating system has no thread to give.
 pub(crate) async fn offload<I, T>(input: I, work: fn(I) -> T) -> T
 where
     I: Send + 'static,
@@ -104,7 +105,7 @@ where
 {
     match Offloaded::new(input, move |input, _| work(input)).join().await {
         Ok(result) => result,
-        Err(input) => work(input),
+        Err(input) => on_own_thread(input, work).await.unwrap_or_else(work),
     }
 }
 
@@ -125,7 +126,7 @@ where
             let _ = send.send(catch_unwind(AssertUnwindSafe(|| work(input))));
         }
     };
-    let thread = std::thread::Builder::new().name("genclient-handler".to_owned()).spawn(job);
+    let thread = std::thread::Builder::new().name("genclient-work".to_owned()).spawn(job);
     let returned = if thread.is_ok() { None } else { input.lock().take() };
     match returned {
         Some(input) => Err(input),
@@ -163,11 +164,11 @@ mod tests {
     }
 
     #[test]
-    fn work_that_no_thread_begins_is_done_where_it_is_awaited() {
+    fn work_that_no_blocking_thread_starts_is_taken_back_and_done_on_a_thread_of_its_own() {
         let (runtime, _release) = exhausted();
         let here = std::thread::current().id();
         let there = runtime.block_on(offload((), |()| std::thread::current().id()));
-        assert_eq!(here, there);
+        assert_ne!(here, there);
     }
 
     #[test]
