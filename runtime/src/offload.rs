@@ -96,22 +96,20 @@ impl<I: Send + 'static, T: Send + 'static> Offloaded<I, T> {
     }
 }
 
-/// Does work on a blocking thread, or on one of its own if none is free in time, and here only if the
-/// operating system has no thread to give.
-pub(crate) async fn offload<I, T>(input: I, work: fn(I) -> T) -> T
+/// Does work that may block for good on a blocking thread, or on one of its own if none is free in time.
+/// Gives the input back if the operating system has no thread to give.
+pub(crate) async fn offload<I, T>(input: I, work: fn(I) -> T) -> Result<T, I>
 where
     I: Send + 'static,
     T: Send + 'static,
 {
     match Offloaded::new(input, move |input, _| work(input)).join().await {
-        Ok(result) => result,
-        Err(input) => on_own_thread(input, work).await.unwrap_or_else(work),
+        Ok(result) => Ok(result),
+        Err(input) => on_own_thread(input, work).await,
     }
 }
 
-/// Does work that may block for good on a thread of its own. Gives the input back if the operating
-/// system has no thread to give.
-pub(crate) async fn on_own_thread<I, T>(input: I, work: fn(I) -> T) -> Result<T, I>
+async fn on_own_thread<I, T>(input: I, work: fn(I) -> T) -> Result<T, I>
 where
     I: Send + 'static,
     T: Send + 'static,
@@ -160,7 +158,7 @@ mod tests {
     async fn work_is_done_on_another_thread() {
         let here = std::thread::current().id();
         let there = offload((), |()| std::thread::current().id()).await;
-        assert_ne!(here, there);
+        assert!(there.is_ok_and(|there| here != there));
     }
 
     #[test]
@@ -168,7 +166,7 @@ mod tests {
         let (runtime, _release) = exhausted();
         let here = std::thread::current().id();
         let there = runtime.block_on(offload((), |()| std::thread::current().id()));
-        assert_ne!(here, there);
+        assert!(there.is_ok_and(|there| here != there));
     }
 
     #[test]

@@ -9,11 +9,7 @@ use std::{
 };
 
 use super::{Event, metrics::InformerMetrics, signal::SyncReceiver, subscriber::Subscriber};
-use crate::{
-    object::CacheObject,
-    offload::{Offloaded, on_own_thread},
-    panics,
-};
+use crate::{object::CacheObject, offload::offload, panics};
 
 /// How many events a handler that runs on an async thread gets before other tasks run.
 const EVENTS_PER_TURN: usize = 32;
@@ -141,20 +137,14 @@ pub(super) async fn deliver<K: CacheObject>(
     while let Some(event) = poll_fn(|context| listener.0.poll_next(context)).await {
         let (subscriber, metrics) = (listener.0.clone(), metrics.clone());
         let delivery = Delivery { subscriber, handler, metrics, event };
-        let mut offloaded = Offloaded::new(delivery, |delivery, _| delivery.run(usize::MAX, LINGER));
-        handler = match offloaded.join().await {
+        handler = match offload(delivery, |delivery| delivery.run(usize::MAX, LINGER)).await {
             Ok(handler) => handler,
-            // All blocking threads are taken, or the machine is busy. The handler may block all the same.
-            Err(delivery) => match on_own_thread(delivery, |delivery| delivery.run(usize::MAX, LINGER)).await
-            {
-                Ok(handler) => handler,
-                // There is no thread at all: the handler is called here, and other tasks get a turn.
-                Err(delivery) => {
-                    let handler = delivery.run(EVENTS_PER_TURN, Duration::ZERO);
-                    tokio::task::yield_now().await;
-                    handler
-                }
-            },
+            // There is no thread at all: the handler is called here, and other tasks get a turn.
+            Err(delivery) => {
+                let handler = delivery.run(EVENTS_PER_TURN, Duration::ZERO);
+                tokio::task::yield_now().await;
+                handler
+            }
         };
     }
 }

@@ -176,7 +176,6 @@ impl<K: CacheObject> Inner<K> {
 
     /// Ends the informer at once: no further call of a handler begins.
     pub(crate) fn stop(&self) {
-        self.ending.send_replace(true);
         self.end(Subscriber::close);
     }
 
@@ -244,7 +243,8 @@ impl<K: CacheObject> Inner<K> {
             false => self.core.lock().len(),
         };
         if size.max(replayed) > MANY {
-            offload((self.clone(), work), |(inner, work)| inner.work_here(work)).await
+            let done = offload((self.clone(), work), |(inner, work)| inner.work_here(work)).await;
+            done.unwrap_or_else(|(_, work)| self.work_here(work))
         } else {
             self.work_here(work)
         }
