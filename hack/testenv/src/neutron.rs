@@ -8,7 +8,7 @@ use crate::{
     install,
     keystone::NEUTRON_PASSWORD,
     openstack::{WsgiServer, copy, write},
-    ports::free_port,
+    ports::free_ports,
 };
 
 /// How often the servers are started anew, with other ports, when somebody else has taken one of them.
@@ -85,7 +85,7 @@ impl NeutronBuilder {
         keystone: Option<&Path>,
     ) -> Result<(WsgiServer, Option<Keystone>), Error> {
         copy(&installed.join("neutron.sqlite"), &folder.join("neutron.sqlite"))?;
-        let port = free_port()?;
+        let [port, keystone_port] = free_ports()?;
         let application = "neutron.wsgi.api:application";
         let configuration = vec![
             ("OS_NEUTRON_CONFIG_DIR", folder.into()),
@@ -95,8 +95,8 @@ impl NeutronBuilder {
         let keystone = match keystone {
             None => None,
             Some(keystone) => {
-                let (port, neutron_url) = (free_port()?, server.url());
-                Some(Keystone::prepare(keystone, folder, port, &neutron_url, self.token_lifetime).await?)
+                let url = server.url();
+                Some(Keystone::prepare(keystone, folder, keystone_port, &url, self.token_lifetime).await?)
             }
         };
         write(&folder.join("neutron.conf"), &self.configuration(folder, installed, keystone.as_ref()))?;
