@@ -5,7 +5,7 @@ use std::{
     future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use super::{Event, metrics::InformerMetrics, signal::SyncReceiver, subscriber::Subscriber};
@@ -14,15 +14,9 @@ use crate::{object::CacheObject, offload::offload, panics};
 /// How many events a handler that runs on an async thread gets before other tasks run.
 const EVENTS_PER_TURN: usize = 32;
 
-/// How many events a quick handler gets at once.
-const GROUP: usize = 32;
-
 /// How long the thread of a handler waits for the next event before it is given back. Waking it costs
 /// less than handing the handler to a thread again.
 const LINGER: Duration = Duration::from_millis(1);
-
-/// A handler that takes longer for a group of events is not quick.
-const QUICK: Duration = Duration::from_micros(200);
 
 /// Is called with every change in an informer's cache.
 ///
@@ -168,31 +162,21 @@ struct Delivery<K: CacheObject> {
 }
 
 impl<K: CacheObject> Delivery<K> {
-    /// Calls the handler until no event waits, or with at least `most` events, and returns it.
-    ///
-    /// A quick handler gets events in groups, because taking each for itself costs more than handling
-    /// it. A slow one gets one at a time, so that those that wait can still be merged. With `linger` it
-    /// waits for the next event for a moment, which blocks the thread.
+    /// Calls the handler until no event waits, but with no more than `most` events, and returns it. It
+    /// waits for the next event for up to `linger`, which blocks the thread.
     fn run(self, most: usize, linger: Duration) -> Box<dyn EventHandler<K>> {
         let Self { subscriber, mut handler, metrics, event } = self;
-        let (mut group, mut size, mut calls) = (vec![event], 1, 0);
-        while !group.is_empty() {
-            let begin = Instant::now();
-            calls += group.len();
-            for event in group.drain(..) {
-                subscriber.begin_next();
-                // A handler that is removed, or whose informer is stopped, gets no further event.
-                if !subscriber.is_closed() {
-                    call(&mut *handler, &event, &metrics);
-                }
-                panics::drop_caught(event);
-            }
-            size = if begin.elapsed() < QUICK { (size * 2).min(GROUP) } else { 1 };
-            if calls >= most {
+        let (mut next, mut calls) = (Some(event), 0);
+        while let Some(event) = next {
+            call(&mut *handler, &event, &metrics);
+            panics::drop_caught(event);
+            calls += 1;
+            next = if calls < most {
+                subscriber.handled_then_next(linger)
+            } else {
                 subscriber.handled();
-                break;
-            }
-            subscriber.handled_then_take(&mut group, size, linger);
+                None
+            };
         }
         handler
     }

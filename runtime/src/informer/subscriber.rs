@@ -1,10 +1,7 @@
 //! The listeners of an informer: handlers and streams, each with a backlog.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -27,12 +24,8 @@ pub(crate) struct Subscriber<K> {
     /// Wakes the handler or stream that takes events.
     waker: AtomicWaker,
     synced: SyncSender,
-    /// Whether the listener is closed, to be read without the lock.
-    closed: AtomicBool,
-    /// Wakes a thread that lingers in [`handled_then_take`](Self::handled_then_take).
+    /// Wakes a thread that lingers in [`handled_then_next`](Self::handled_then_next).
     more: Condvar,
-    /// How many events were taken as a group and wait for their turn in it.
-    grouped: AtomicUsize,
 }
 
 struct Inner<K> {
@@ -86,9 +79,7 @@ impl<K: CacheObject> Subscriber<K> {
             }),
             waker: AtomicWaker::new(),
             synced: SyncSender::new(),
-            closed: AtomicBool::new(false),
             more: Condvar::new(),
-            grouped: AtomicUsize::new(0),
         })
     }
 
@@ -142,9 +133,9 @@ impl<K: CacheObject> Subscriber<K> {
         }
     }
 
-    /// Records that the events taken before were handled, and takes up to `most` further ones. If there
-    /// is none, it waits for one for up to `linger`, which blocks the thread.
-    pub(crate) fn handled_then_take(&self, group: &mut Vec<Event<K>>, most: usize, linger: Duration) {
+    /// Records that the last taken event was handled, and takes the next one. If there is none, it waits
+    /// for one for up to `linger`, which blocks the thread.
+    pub(crate) fn handled_then_next(&self, linger: Duration) -> Option<Event<K>> {
         let mut inner = self.inner.lock();
         self.settle_handled(&mut inner);
         if inner.backlog.len() == 0 && inner.phase == Phase::Open && !linger.is_zero() {
@@ -154,20 +145,7 @@ impl<K: CacheObject> Subscriber<K> {
             let _ = self.more.wait_for(&mut inner, linger);
             inner.lingers = false;
         }
-        let mut initial = false;
-        while group.len() < most {
-            let Some(event) = self.take(&mut inner) else { break };
-            initial |= inner.handles_initial;
-            group.push(event);
-        }
-        inner.handles_initial = initial;
-        self.grouped.store(group.len(), Ordering::Release);
-    }
-
-    /// Records that the next event of a group is about to be handled.
-    pub(crate) fn begin_next(&self) {
-        // Only one thread handles events, so nothing is lost between the load and the store.
-        self.grouped.store(self.grouped.load(Ordering::Acquire).saturating_sub(1), Ordering::Release);
+        self.take(&mut inner)
     }
 
     fn take(&self, inner: &mut Inner<K>) -> Option<Event<K>> {
@@ -180,7 +158,7 @@ impl<K: CacheObject> Subscriber<K> {
         Some(event)
     }
 
-    /// Records that the events taken before were handled.
+    /// Records that the last taken event was handled.
     pub(crate) fn handled(&self) {
         self.settle_handled(&mut self.inner.lock());
     }
@@ -209,7 +187,7 @@ impl<K: CacheObject> Subscriber<K> {
 
     /// The number of keys in the backlog.
     pub(crate) fn waiting(&self) -> usize {
-        self.inner.lock().backlog.len() + self.grouped.load(Ordering::Acquire)
+        self.inner.lock().backlog.len()
     }
 
     /// Ends the listener after the backlog is delivered.
@@ -225,7 +203,6 @@ impl<K: CacheObject> Subscriber<K> {
     pub(crate) fn close(&self) {
         let mut inner = self.inner.lock();
         inner.phase = Phase::Closed;
-        self.closed.store(true, Ordering::Release);
         let backlog = std::mem::take(&mut inner.backlog);
         inner.measure();
         self.synced.ended();
@@ -234,7 +211,7 @@ impl<K: CacheObject> Subscriber<K> {
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire)
+        self.inner.lock().phase == Phase::Closed
     }
 
     pub(crate) fn synced(&self) -> SyncReceiver {
