@@ -25,14 +25,10 @@ if ! command -v cargo >/dev/null; then
   exit 2
 fi
 
-cargo build --quiet --package genclient
-target=$(cargo metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
-genclient="$target/debug/genclient"
-
 # The stale exit code of one configuration must not hide the others.
 code=0
 for config in genclient.toml tests/genclient.toml; do
-  [ -f "$config" ] || continue
-  "$genclient" generate --crds --config "$config" "$@" || { status=$?; [ "$status" -gt "$code" ] && code=$status; }
+  cargo run --quiet --package genclient -- generate --config "$config" "$@" ||
+    { status=$?; [ "$status" -gt "$code" ] && code=$status; }
 done
 exit "$code"

@@ -7,6 +7,7 @@ use divan::{Bencher, counter::ItemsCount};
 use genclient::{
     config::Config,
     generate,
+    layout::Layout,
     source::{Folder, ReadFile, Sources},
 };
 
@@ -37,7 +38,8 @@ fn synthetic(kinds: usize) -> BTreeMap<PathBuf, String> {
 fn run(reader: &dyn ReadFile, config: &Config) -> usize {
     let client = &config.clients[0];
     let sources = Sources::load(reader, &client.sources);
-    generate(&sources, config, client).unwrap_or_else(|errors| panic!("{errors:?}")).len()
+    let layout = Layout::find(reader, client).unwrap_or_else(|error| panic!("{error:?}"));
+    generate(&sources, &layout, config, client).unwrap_or_else(|errors| panic!("{errors:?}")).len()
 }
 
 fn config() -> Config {

@@ -4,12 +4,14 @@
 //! # What a person runs to generate again; it is named in every generated file. Optional.
 //! command = "hack/update-codegen.sh"
 //!
-//! # One table for each generated crate.
+//! # One table for each generated client.
 //! [[client]]
-//! output = "generated/samplecrd" # the folder of the generated crate, relative to this file
+//! output = "generated/samplecrd" # the folder of the generated crate, relative to this file; or a folder
+//!                                # below a crate's `src`, such as "src/generated": a module of that crate
 //! sources = ["apis"]             # the folders of the crates that hold the annotated types
-//! crds = true                    # write CRD manifests to `crds/` in the output folder. Optional, default true
-//! expansions = false             # declare the hand-written module `src/expansions.rs`. Optional, default false
+//! crds = true                    # write CRD manifests to `crds/` in the package. Optional, default true
+//! expansions = false             # declare the hand-written module `expansions`. Optional, default false
+//! runtime = "genclient_runtime"  # what the package calls the crate `genclient-runtime`. Optional
 //! ```
 
 use serde::Deserialize;
@@ -21,29 +23,36 @@ pub struct Config {
     /// What a person runs to generate again; it is named in every generated file.
     #[serde(default = "default_command")]
     pub command: String,
-    /// The generated crates.
+    /// The generated clients.
     #[serde(default, rename = "client")]
     pub clients: Vec<ClientConfig>,
 }
 
-/// One generated crate.
+/// One generated client: a crate, or a module of a crate.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientConfig {
-    /// The folder of the generated crate, relative to the configuration.
+    /// The folder of the generated crate or module, relative to the configuration.
     pub output: String,
     /// The folders of the crates that hold the annotated types, relative to the configuration.
     pub sources: Vec<String>,
-    /// Whether CRD manifests are written to `crds/` in the output folder.
+    /// Whether CRD manifests are written to `crds/` in the package.
     #[serde(default = "yes")]
     pub crds: bool,
-    /// Whether the generated crate has a hand-written module `src/expansions.rs`.
+    /// Whether the generated code has a hand-written module `expansions`.
     #[serde(default)]
     pub expansions: bool,
+    /// The path by which the package reaches the crate `genclient-runtime`.
+    #[serde(default = "default_runtime")]
+    pub runtime: String,
 }
 
 fn default_command() -> String {
     "genclient generate".into()
+}
+
+fn default_runtime() -> String {
+    "genclient_runtime".into()
 }
 
 fn yes() -> bool {
@@ -59,9 +68,21 @@ pub enum ConfigError {
     /// There is no `[[client]]`.
     #[error("no `[[client]]` is configured")]
     NoClient,
+    /// The command has a line break, and would leave the comment that names it.
+    #[error("`command` must be a single line")]
+    Command,
     /// A client has no sources.
     #[error("the client `{0}` has no `sources`")]
     NoSources(String),
+    /// A client has no output.
+    #[error("a client has an empty `output`")]
+    NoOutput,
+    /// A folder is not named relative to the configuration.
+    #[error("`{0}` is not a path relative to the configuration")]
+    Absolute(String),
+    /// The path of the runtime is not a path.
+    #[error("`runtime = \"{0}\"` is not the path of a crate")]
+    Runtime(String),
     /// Two clients share a folder.
     #[error("two clients have the output `{0}`")]
     SharedOutput(String),
@@ -70,18 +91,77 @@ pub enum ConfigError {
 impl Config {
     /// Reads the text of a configuration.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
-        let config: Self = toml::from_str(text)?;
+        let mut config: Self = toml::from_str(text)?;
         if config.clients.is_empty() {
             return Err(ConfigError::NoClient);
+        }
+        if config.command.contains(char::is_control) {
+            return Err(ConfigError::Command);
+        }
+        for client in &mut config.clients {
+            client.output = normal(&client.output)?;
+            if client.output.is_empty() {
+                return Err(ConfigError::NoOutput);
+            }
+            for source in &mut client.sources {
+                *source = normal(source)?;
+            }
         }
         for (i, client) in config.clients.iter().enumerate() {
             if client.sources.is_empty() {
                 return Err(ConfigError::NoSources(client.output.clone()));
+            }
+            if syn::parse_str::<syn::Path>(&client.runtime).is_err() {
+                return Err(ConfigError::Runtime(client.runtime.clone()));
             }
             if config.clients[..i].iter().any(|other| other.output == client.output) {
                 return Err(ConfigError::SharedOutput(client.output.clone()));
             }
         }
         Ok(config)
+    }
+}
+
+/// A relative path in its shortest form, with forward slashes.
+fn normal(path: &str) -> Result<String, ConfigError> {
+    if path.starts_with(['/', '\\']) || path.contains(':') {
+        return Err(ConfigError::Absolute(path.to_owned()));
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for name in path.split(['/', '\\']) {
+        match name {
+            "" | "." => {}
+            ".." if names.last().is_some_and(|last| *last != "..") => drop(names.pop()),
+            name => names.push(name),
+        }
+    }
+    Ok(names.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(output: &str) -> Result<Config, ConfigError> {
+        let other = "[[client]]\noutput = \"g\"\nsources = [\"./apis/\"]\n";
+        Config::parse(&format!("{other}[[client]]\noutput = {output:?}\nsources = [\"a/../b\"]\n"))
+    }
+
+    #[test]
+    fn one_folder_written_in_two_ways_is_one_folder() {
+        for output in ["g", "./g", "g/", "a/../g", ".//g/."] {
+            assert!(matches!(parse(output), Err(ConfigError::SharedOutput(_))), "{output}");
+        }
+        let config = parse("../h").unwrap();
+        assert_eq!(config.clients[0].sources, ["apis"]);
+        assert_eq!((config.clients[1].output.as_str(), config.clients[1].sources[0].as_str()), ("../h", "b"));
+        assert!(matches!(parse("."), Err(ConfigError::NoOutput)));
+        assert!(matches!(parse("/tmp/g"), Err(ConfigError::Absolute(_))));
+    }
+
+    #[test]
+    fn a_command_is_one_line() {
+        let text = "command = \"a\\nfn main() {}\"\n[[client]]\noutput = \"g\"\nsources = [\"a\"]\n";
+        assert!(matches!(Config::parse(text), Err(ConfigError::Command)));
     }
 }

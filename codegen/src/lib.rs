@@ -6,8 +6,9 @@
 //! Sources ── parse ──▶ declarations ── lower ──▶ Model ── check ──▶ Model ── render ──▶ GeneratedFile…
 //! ```
 //!
-//! `generate` is pure: files are read into `Sources` before it and written by
-//! the command line after it. Every stage collects all its errors; between the stages they are looked at.
+//! `generate` is pure: files are read into `Sources` before it, and a `plan::Plan` compares its files with
+//! those that are there and writes them. Every stage collects all its errors; between the stages they are
+//! looked at.
 //!
 //! Without the feature `generate` the crate is the part that the derives share: the attribute
 //! grammar ([`attr`]), what one item says ([`decl`]), names ([`names`]) and errors ([`diag`]).
@@ -26,70 +27,23 @@ mod check;
 #[cfg(feature = "generate")]
 pub mod config;
 #[cfg(feature = "generate")]
+mod generate;
+#[cfg(feature = "generate")]
+pub mod layout;
+#[cfg(feature = "generate")]
 mod lower;
 #[cfg(feature = "generate")]
 pub mod model;
 #[cfg(feature = "generate")]
 mod parse;
+#[cfg(feature = "cli")]
+pub mod plan;
 #[cfg(feature = "generate")]
 mod render;
 #[cfg(feature = "generate")]
 pub mod source;
 
 #[cfg(feature = "generate")]
-pub use generate::*;
-
+pub use generate::{generate, model};
 #[cfg(feature = "generate")]
-mod generate {
-    use crate::{
-        check,
-        config::{ClientConfig, Config},
-        diag::Ctxt,
-        lower,
-        model::Model,
-        parse,
-        source::{Error, Sources},
-    };
-
-    pub use crate::render::{GeneratedFile, HEADER, render};
-
-    /// Generates the files of one client, or says all that is wrong with its sources.
-    pub fn generate(
-        sources: &Sources,
-        config: &Config,
-        client: &ClientConfig,
-    ) -> Result<Vec<GeneratedFile>, Vec<Error>> {
-        let model = model(sources)?;
-        Ok(render(&model, config, client))
-    }
-
-    /// Reads and checks what the sources declare.
-    pub fn model(sources: &Sources) -> Result<Model, Vec<Error>> {
-        let cx = Ctxt::new();
-        sources.errors.iter().cloned().for_each(|error| cx.error(error));
-        let declarations = parse::parse(sources, &cx);
-        sorted(cx)?;
-
-        let cx = Ctxt::new();
-        let model = lower::lower(sources, &declarations, &cx);
-        check::check(&model, &cx);
-        sorted(cx)?;
-
-        if model.groups.is_empty() {
-            let folders: Vec<_> = sources.crates.iter().map(|krate| format!("`{}`", krate.folder)).collect();
-            return Err(vec![
-                Error::new(None, format!("no annotated type was found in {}", folders.join(", ")))
-                    .help("put `#[derive(GenClient)]` on a struct with a `metadata: ObjectMeta` field"),
-            ]);
-        }
-        Ok(model)
-    }
-
-    /// Ends a stage: its errors in the order of the sources.
-    fn sorted(cx: Ctxt<Option<crate::source::Location>>) -> Result<(), Vec<Error>> {
-        cx.check().map_err(|mut errors| {
-            errors.sort_by_key(|error| error.at.as_ref().map(|at| (at.file, at.range.start, at.range.end)));
-            errors
-        })
-    }
-}
+pub use render::{CRD_PROGRAM, GeneratedFile, HEADER, crd_file};

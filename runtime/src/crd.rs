@@ -1,13 +1,12 @@
 //! Custom resource definitions of annotated types.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, io::Write as _};
 
 use k8s_openapi::{
     apiextensions_apiserver::pkg::apis::apiextensions::v1::{
-        CustomResourceColumnDefinition, CustomResourceDefinition, CustomResourceDefinitionNames,
-        CustomResourceDefinitionSpec, CustomResourceDefinitionVersion, CustomResourceSubresourceScale,
-        CustomResourceSubresourceStatus, CustomResourceSubresources, CustomResourceValidation,
-        JSONSchemaProps, SelectableField,
+        CustomResourceColumnDefinition, CustomResourceDefinitionNames, CustomResourceDefinitionSpec,
+        CustomResourceDefinitionVersion, CustomResourceSubresourceScale, CustomResourceSubresourceStatus,
+        CustomResourceSubresources, CustomResourceValidation, JSONSchemaProps, SelectableField,
     },
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
@@ -15,7 +14,7 @@ use kube::{
     CustomResourceExt, ResourceExt,
     core::{
         Rule,
-        crd::{MergeError, merge_crds},
+        crd::merge_crds,
         schema::{OptionalEnum, OptionalIntOrString, StructuralSchemaRewriter},
     },
 };
@@ -24,6 +23,9 @@ use schemars::{
     generate::SchemaSettings,
     transform::{AddNullable, transform_subschemas},
 };
+
+pub use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+pub use kube::core::crd::MergeError;
 
 /// The options of a CRD that `#[genclient(…)]` sets.
 #[doc(hidden)]
@@ -208,17 +210,15 @@ pub fn merge_versions(
     Ok(merged)
 }
 
-/// Prints CRDs to the standard output as a JSON object that maps CRD names to YAML manifests.
+/// Prints CRDs to the standard output as YAML documents, each below a line `# <name>`.
 ///
-/// The command line compiles a program that calls this with the annotated types, because their schemas
-/// exist only in compiled code.
+/// The generated example `crds` calls it: the schemas of annotated types exist only in compiled code.
 #[doc(hidden)]
-pub fn print_manifests(crds: Vec<CustomResourceDefinition>) -> Result<(), Box<dyn std::error::Error>> {
-    let mut manifests = BTreeMap::new();
+pub fn print_manifests(crds: &[CustomResourceDefinition]) -> Result<(), Box<dyn std::error::Error>> {
+    let mut out = std::io::stdout().lock();
     for crd in crds {
-        manifests.insert(crd.name_any(), manifest(&crd)?);
+        write!(out, "---\n# {}\n{}", crd.name_any(), manifest(crd)?)?;
     }
-    println!("{}", serde_json::to_string(&manifests)?);
     Ok(())
 }
 

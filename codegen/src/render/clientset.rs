@@ -2,20 +2,19 @@
 
 use quote::{format_ident, quote};
 
-use super::file::{Files, Uses, doc, ident};
+use super::file::{Files, doc};
 use crate::model::Model;
 
-pub(super) fn render(model: &Model, files: &mut Files) {
-    let mut uses = Uses::new(["Clientset".to_owned()]);
+pub(super) fn render(model: &Model, files: &mut Files<'_>) {
+    let mut uses = files.uses(["Clientset".to_owned()]);
     let (client, rest_client) = (uses.runtime("Client"), uses.runtime("RestClient"));
     let result = uses.runtime("Result");
     let mut accessors = Vec::new();
     for group in &model.groups {
         for version in &group.versions {
-            let (group_ident, version_ident) = (ident(&group.ident), ident(&version.ident));
             let accessor = format_ident!("{}", group.accessor(version));
-            let name = format_ident!("{}Client", group.camel(version));
-            uses.import(quote!(self::typed::#group_ident::#version_ident::#name));
+            let name = format!("{}Client", group.camel(version));
+            let name = uses.import(&format!("self::typed::{}::{}::{name}", group.ident, version.ident));
             let docs = doc([format!("The clients of `{}`.", group.api_version(version))]);
             accessors.push(quote! {
                 #docs
@@ -26,7 +25,7 @@ pub(super) fn render(model: &Model, files: &mut Files) {
         }
     }
     files.add(
-        "src/clientset/mod.rs",
+        "clientset/mod.rs",
         &["The clientset: typed clients for every group and version.".to_owned()],
         uses,
         quote! {
@@ -37,6 +36,7 @@ pub(super) fn render(model: &Model, files: &mut Files) {
             ///
             /// A fake is the same type: `Clientset::new` takes a client over any tower service.
             #[derive(Clone, Debug)]
+            #[must_use]
             pub struct Clientset {
                 client: #rest_client,
             }
@@ -48,6 +48,10 @@ pub(super) fn render(model: &Model, files: &mut Files) {
                 }
 
                 /// A clientset for the cluster of the kubeconfig or of the pod's service account.
+                ///
+                /// # Errors
+                ///
+                /// Returns an error if there is neither, or if it cannot be used.
                 pub async fn try_default() -> #result<Self> {
                     Ok(Self::new(#rest_client::try_default().await?))
                 }
@@ -55,6 +59,7 @@ pub(super) fn render(model: &Model, files: &mut Files) {
                 #(#accessors)*
 
                 /// The connection, for whatever has no typed client.
+                #[must_use]
                 pub fn client(&self) -> &#client {
                     self.client.client()
                 }

@@ -1,14 +1,14 @@
-//! `lib.rs`: what the crate holds, and how it is used.
+//! The root of the generated code: what it holds, and how it is used.
 
-use quote::quote;
+use quote::{format_ident, quote};
 
-use super::file::{Files, Uses};
+use super::{crds, file::Files};
 use crate::{
     config::ClientConfig,
     model::{Model, Resource},
 };
 
-pub(super) fn render(model: &Model, client: &ClientConfig, files: &mut Files) {
+pub(super) fn render(model: &Model, client: &ClientConfig, files: &mut Files<'_>) {
     let has_listers = model.resources().any(|(.., resource)| resource.has_lister());
     let has_informers = model.resources().any(|(.., resource)| resource.has_informer());
     let mut docs = vec!["Typed clientset, listers and shared informers for:".to_owned(), String::new()];
@@ -16,40 +16,24 @@ pub(super) fn render(model: &Model, client: &ClientConfig, files: &mut Files) {
         docs.push(format!("- `{}` of `{}`", resource.kind, group.api_version(version)));
     }
     docs.push(String::new());
-    docs.push("Methods of your own belong into extension traits on the generated types.".to_owned());
+    docs.push("Write methods of your own as extension traits of the generated types:".to_owned());
     if let Some((group, version, resource)) = model.resources().next() {
         docs.extend(example(&group.accessor(version), resource));
     }
-    // The formatter of generated code is not rustfmt, so the modules are kept from it here.
-    let listers = has_listers.then(|| {
-        quote! {
-            #[rustfmt::skip]
-            pub mod listers;
-        }
+    let modules = [
+        ("clientset", true),
+        ("crds", client.crds && crds::has_crds(model)),
+        ("expansions", client.expansions),
+        ("informers", has_informers),
+        ("listers", has_listers),
+    ];
+    let modules = modules.iter().filter(|(_, exists)| *exists).map(|(name, _)| {
+        let module = format_ident!("{name}");
+        // The formatter of generated code is not rustfmt, which is kept from it here.
+        let skip = (*name != "expansions").then(|| quote!(#[rustfmt::skip]));
+        quote!(#skip pub mod #module;)
     });
-    let informers = has_informers.then(|| {
-        quote! {
-            #[rustfmt::skip]
-            pub mod informers;
-        }
-    });
-    let expansions = client.expansions.then(|| {
-        quote!(
-            pub mod expansions;
-        )
-    });
-    files.add(
-        "src/lib.rs",
-        &docs,
-        Uses::default(),
-        quote! {
-            #[rustfmt::skip]
-            pub mod clientset;
-            #expansions
-            #informers
-            #listers
-        },
-    );
+    files.add_at(files.layout.root(), &docs, files.uses([]), quote!(#(#modules)*));
 }
 
 /// How an extension trait is written, for the first kind.

@@ -3,12 +3,12 @@
 use quote::{format_ident, quote};
 
 use super::{
-    file::{Files, Uses, doc, ident},
+    file::{Files, doc, ident},
     informer::{group_type, with_informer},
 };
 use crate::model::Model;
 
-pub(super) fn render(model: &Model, files: &mut Files) {
+pub(super) fn render(model: &Model, files: &mut Files<'_>) {
     let groups: Vec<_> =
         model.groups.iter().filter(|group| group.versions.iter().any(with_informer)).collect();
     if groups.is_empty() {
@@ -16,9 +16,9 @@ pub(super) fn render(model: &Model, files: &mut Files) {
     }
     let modules = groups.iter().map(|group| ident(&group.ident));
     files.add(
-        "src/informers/mod.rs",
+        "informers/mod.rs",
         &["The shared informers: the factory, and its informers by group.".to_owned()],
-        Uses::default(),
+        files.uses([]),
         quote! {
             mod factory;
             mod generic;
@@ -30,37 +30,40 @@ pub(super) fn render(model: &Model, files: &mut Files) {
     render_generic(model, files);
 }
 
-fn render_factory(groups: &[&crate::model::Group], files: &mut Files) {
-    let mut uses = Uses::new(["SharedInformerFactory".to_owned()]);
-    uses.import(quote!(crate::clientset::Clientset));
-    uses.import(quote!(std::time::Duration));
+fn render_factory(groups: &[&crate::model::Group], files: &mut Files<'_>) {
+    let mut uses = files.uses(["SharedInformerFactory".to_owned()]);
+    let clientset = uses.generated("clientset::Clientset");
+    let duration = uses.import("std::time::Duration");
     let (factory, builder) =
         (uses.runtime("InformerFactory"), uses.runtime("factory::InformerFactoryBuilder"));
     let error = uses.runtime("factory::CacheSyncError");
     let accessors = groups.iter().map(|group| {
-        let (accessor, name) = (ident(&group.ident), group_type(group));
+        let accessor = ident(&group.ident);
+        let name = uses.import(&format!("super::{}::{}", group.ident, group_type(group)));
         let docs = doc([format!("The informers of the group `{}`.", group.display_name())]);
         quote! {
             #docs
-            pub fn #accessor(&self) -> super::#accessor::#name {
-                super::#accessor::#name::new(self.factory.clone())
+            pub fn #accessor(&self) -> #name {
+                #name::new(self.factory.clone())
             }
         }
     });
+    let accessors: Vec<_> = accessors.collect();
     files.add(
-        "src/informers/factory.rs",
+        "informers/factory.rs",
         &["The factory of shared informers.".to_owned()],
         uses,
         quote! {
             /// Owns one informer for each kind, however often it is asked for.
-            #[derive(Clone)]
+            #[derive(Clone, Debug)]
+            #[must_use]
             pub struct SharedInformerFactory {
                 pub(super) factory: #factory,
             }
 
             impl SharedInformerFactory {
                 /// Starts a factory's description: resync, namespaces, list options, transforms.
-                pub fn builder(clientset: Clientset) -> #builder<Self> {
+                pub fn builder(clientset: #clientset) -> #builder<Self> {
                     #builder::new(clientset.client().clone())
                 }
 
@@ -76,8 +79,12 @@ fn render_factory(groups: &[&crate::model::Group], files: &mut Files) {
                     self.factory.shutdown().await;
                 }
 
-                /// Waits until every started informer has the whole state of the server, or says which has not, and why.
-                pub async fn wait_for_cache_sync(&self, deadline: Duration) -> Result<(), #error> {
+                /// Waits until every started informer has the whole state of the server.
+                ///
+                /// # Errors
+                ///
+                /// Returns an error that says which informer has not, and why.
+                pub async fn wait_for_cache_sync(&self, deadline: #duration) -> Result<(), #error> {
                     self.factory.wait_for_cache_sync(deadline).await
                 }
             }
@@ -91,9 +98,9 @@ fn render_factory(groups: &[&crate::model::Group], files: &mut Files) {
     );
 }
 
-fn render_generic(model: &Model, files: &mut Files) {
-    let mut uses = Uses::default();
-    uses.import(quote!(super::SharedInformerFactory));
+fn render_generic(model: &Model, files: &mut Files<'_>) {
+    let mut uses = files.uses([]);
+    let factory = uses.import("super::SharedInformerFactory");
     let (resource_name, unknown) =
         (uses.runtime("GroupVersionResource"), uses.runtime("meta::UnknownResource"));
     let generic = uses.runtime("informer::GenericInformer");
@@ -107,12 +114,16 @@ fn render_generic(model: &Model, files: &mut Files) {
     });
     let arms: Vec<_> = arms.collect();
     files.add(
-        "src/informers/generic.rs",
+        "informers/generic.rs",
         &["Access to the informers by group, version and resource.".to_owned()],
         uses,
         quote! {
-            impl SharedInformerFactory {
+            impl #factory {
                 /// The informer of a resource whose name is known at run time only.
+                ///
+                /// # Errors
+                ///
+                /// Returns an error if no informer is generated for the resource.
                 pub fn for_resource(&self, resource: &#resource_name) -> Result<#generic, #unknown> {
                     match (resource.group.as_str(), resource.version.as_str(), resource.resource.as_str()) {
                         #(#arms)*

@@ -1,28 +1,38 @@
-//! The one way in which generated files are written: header, module docs, `use` lines, items.
+//! The one way in which generated files are written: header, module docs, imports, items.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
-use super::{GeneratedFile, HEADER, docs};
-use crate::{model::TypePath, names};
+use super::{GeneratedFile, HEADER, format::format, uses::Uses};
+use crate::{layout::Layout, names};
 
 /// The files rendered so far.
-pub(super) struct Files {
-    command: String,
+pub(super) struct Files<'a> {
+    pub layout: &'a Layout,
+    command: &'a str,
     files: BTreeMap<String, String>,
 }
 
-impl Files {
-    pub fn new(command: &str) -> Self {
-        Self { command: command.to_owned(), files: BTreeMap::new() }
+impl<'a> Files<'a> {
+    pub fn new(layout: &'a Layout, command: &'a str) -> Self {
+        Self { layout, command, files: BTreeMap::new() }
     }
 
-    /// Adds a file: its module docs and its items, which take their imports from `uses`.
-    pub fn add(&mut self, path: impl Into<String>, docs: &[String], uses: Uses, items: TokenStream) {
-        let body = uses.render(items);
-        let ast = syn::parse2::<syn::File>(body)
+    /// The imports of a file that defines these types.
+    pub fn uses(&self, own: impl IntoIterator<Item = String>) -> Uses<'a> {
+        Uses::new(self.layout, own)
+    }
+
+    /// Adds a source file: its module docs and its items, which take their imports from `uses`.
+    pub fn add(&mut self, file: impl AsRef<str>, docs: &[String], uses: Uses<'_>, items: TokenStream) {
+        self.add_at(self.layout.source(file.as_ref()), docs, uses, items);
+    }
+
+    /// Adds a file by its path in the package.
+    pub fn add_at(&mut self, path: String, docs: &[String], uses: Uses<'_>, items: TokenStream) {
+        let items = syn::parse2::<syn::File>(items)
             .unwrap_or_else(|error| unreachable!("a template gives code that does not parse: {error}"));
         let mut text = format!("// {HEADER}\n// Regenerate with `{}`.\n\n", self.command);
         for line in docs {
@@ -30,8 +40,8 @@ impl Files {
             text.push('\n');
         }
         text.push('\n');
-        text.push_str(&space_out(&prettyplease::unparse(&ast)));
-        self.files.insert(path.into(), text);
+        text.push_str(&format(uses.items(), items.items));
+        self.files.insert(path, text);
     }
 
     pub fn finish(self) -> Vec<GeneratedFile> {
@@ -39,92 +49,17 @@ impl Files {
     }
 }
 
-/// The imports of one file. A name that the file defines itself is never imported: it is written
-/// with its whole path instead, so that a kind may have any name.
-#[derive(Default)]
-pub(super) struct Uses {
-    own: BTreeSet<String>,
-    /// What is imported from the runtime, by its module; its root is the empty one.
-    runtime: BTreeMap<&'static str, BTreeSet<&'static str>>,
-    others: BTreeSet<String>,
-}
-
-impl Uses {
-    /// For a file that defines these types.
-    pub fn new(own: impl IntoIterator<Item = String>) -> Self {
-        Self { own: own.into_iter().collect(), ..Self::default() }
-    }
-
-    /// A name of the runtime, with the module that it is in: `Client`, `client::Get`.
-    pub fn runtime(&mut self, path: &'static str) -> TokenStream {
-        let (module, name) = path.rsplit_once("::").unwrap_or(("", path));
-        let ident = ident(name);
-        if self.own.contains(name) {
-            let module = (!module.is_empty()).then(|| self::ident(module)).into_iter();
-            return quote!(::genclient_runtime::#(#module::)*#ident);
-        }
-        self.runtime.entry(module).or_default().insert(name);
-        quote!(#ident)
-    }
-
-    /// Any other import, as it stands after `use`.
-    pub fn import(&mut self, path: TokenStream) {
-        self.others.insert(path.to_string());
-    }
-
-    /// A type of the API, through its module: `v1::Network`. `alias` is the name that the module gets.
-    pub fn api_type(&mut self, path: &TypePath, alias: &str) -> TokenStream {
-        let name = ident(path.name());
-        let module = path.module();
-        if module.is_empty() {
-            return quote!(::#name);
-        }
-        let alias = ident(alias);
-        let names = module.iter().map(|name| ident(name));
-        match module.last().is_some_and(|last| alias == last) && module.len() > 1 {
-            true => self.import(quote!(#(#names)::*)),
-            false => self.import(quote!(#(#names)::* as #alias)),
-        }
-        quote!(#alias::#name)
-    }
-
-    fn render(self, items: TokenStream) -> TokenStream {
-        let others = self.others.iter().map(|path| {
-            let path: TokenStream =
-                path.parse().unwrap_or_else(|error| unreachable!("an import is a path: {error}"));
-            quote!(use #path;)
-        });
-        let runtime = self.runtime.iter().map(|(module, names)| {
-            let module = (!module.is_empty()).then(|| ident(module)).into_iter();
-            let names = names.iter().map(|name| ident(name));
-            quote!(use genclient_runtime::#(#module::)*{#(#names),*};)
-        });
-        quote! {
-            #(#runtime)*
-            #(#others)*
-            #items
-        }
-    }
-}
-
-/// A type by its whole path.
-pub(super) fn type_path(path: &TypePath) -> TokenStream {
-    // What k8s-openapi defines is reached through the runtime, which is the one crate that generated
-    // code depends on beside the API types.
-    let through_runtime = path.0.first().is_some_and(|first| first == "k8s_openapi" || first == "kube");
-    let names = path.0.iter().map(|name| ident(name));
-    match through_runtime {
-        true => quote!(::genclient_runtime::#(#names)::*),
-        false => quote!(::#(#names)::*),
-    }
-}
-
 /// A Rust identifier.
 pub(super) fn ident(name: &str) -> Ident {
-    match names::is_keyword(name) {
+    match names::is_keyword(name) && !matches!(name, "crate" | "self" | "super" | "Self") {
         true => Ident::new_raw(name, Span::call_site()),
         false => Ident::new(name, Span::call_site()),
     }
+}
+
+/// The text of a path in the documentation.
+pub(super) fn link(path: &TokenStream) -> String {
+    path.to_string().replace(' ', "")
 }
 
 /// A documentation comment of these lines.
@@ -136,57 +71,69 @@ pub(super) fn doc<L: AsRef<str>>(lines: impl IntoIterator<Item = L>) -> TokenStr
     quote!(#(#[doc = #lines])*)
 }
 
-/// A first sentence and, after an empty line, the API type's own documentation.
+/// A first sentence and, after an empty line, the first paragraph of the API type's own documentation.
+///
+/// The paragraph is left out unless it is plain words: a link, an address or a code block means
+/// something else in another crate, or nothing. The sentence leads to the type, which has it all.
 pub(super) fn doc_with(sentence: &str, docs: &[String]) -> TokenStream {
     let mut lines = vec![sentence.to_owned()];
-    if !docs.is_empty() {
+    let paragraph: Vec<_> =
+        docs.iter().map(String::as_str).take_while(|line| !line.trim().is_empty()).collect();
+    if !paragraph.is_empty() && paragraph.iter().all(|line| is_plain(line)) {
         lines.push(String::new());
-        lines.extend(docs::for_another_crate(docs));
+        lines.extend(paragraph.iter().map(|line| line.trim().to_owned()));
     }
     doc(lines)
 }
 
-/// Puts blank lines between items and between methods, which the formatter leaves out.
-fn space_out(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + text.len() / 16);
-    let mut previous: Option<&str> = None;
-    for line in text.lines() {
-        if let Some(before) = previous {
-            let indent = |line: &str| line.len() - line.trim_start().len();
-            let comment = before.trim_start().starts_with("//");
-            let ends_item =
-                !comment && (before.trim_start() == "}," || before.ends_with(';') || before.ends_with('}'));
-            let same_level = indent(before) == indent(line) && indent(line) <= 4;
-            let kind = |line: &str| {
-                let word = line.trim_start();
-                ["use ", "pub use ", "mod ", "pub mod "]
-                    .iter()
-                    .find(|start| word.starts_with(**start))
-                    .copied()
-            };
-            // The last line of an import that takes several lines is only its bracket.
-            let same_kind = kind(line).is_some() && (kind(before) == kind(line) || before == "};");
-            let statement = indent(line) == 4 && !starts_item(line);
-            if ends_item
-                && same_level
-                && !same_kind
-                && !statement
-                && !line.trim().is_empty()
-                && line.trim() != "}"
-            {
-                out.push('\n');
-            }
-        }
-        out.push_str(line);
-        out.push('\n');
-        previous = Some(line);
-    }
-    out
+/// Whether a line of documentation means the same in any crate.
+fn is_plain(line: &str) -> bool {
+    let indented = line.starts_with("    ") || line.starts_with('\t');
+    let fenced = ["```", "~~~"].iter().any(|fence| line.trim_start().starts_with(fence));
+    // Characters that turn the direction of writing are refused by the compiler.
+    let odd = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let means_more = line.contains(['[', ']', '<', '>']) || line.contains("://");
+    !(indented || fenced || means_more || line.contains(odd))
 }
 
-/// Whether a line can be the first of a method or associated item.
-fn starts_item(line: &str) -> bool {
-    ["///", "#[", "pub ", "fn ", "async fn ", "const ", "type "]
-        .iter()
-        .any(|start| line.trim_start().starts_with(start))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn carried(docs: &str) -> Option<String> {
+        let lines: Vec<String> = docs.split('\n').map(str::to_owned).collect();
+        let tokens = doc_with("First.", &lines);
+        let file: syn::File = syn::parse_quote!(#tokens struct A;);
+        let text = prettyplease::unparse(&file);
+        text.strip_prefix("/// First.\n///\n").map(|rest| rest.replace("struct A;\n", ""))
+    }
+
+    #[test]
+    fn the_first_paragraph_is_carried_over() {
+        assert_eq!(
+            carried("A network.\nOf `cables`.\n\nMore."),
+            Some("/// A network.\n/// Of `cables`.\n".into())
+        );
+    }
+
+    #[test]
+    fn what_another_crate_would_take_for_something_else_is_not() {
+        for docs in [
+            "",
+            "[`Spec`] is a link",
+            "see https://example.com",
+            "<b>bold</b>",
+            "    code();",
+            "\tcode();",
+            "```\ncode();\n```",
+            "~~~rust",
+            "a\rb",
+            "a\u{202e}b",
+        ] {
+            assert_eq!(carried(docs), None, "{docs:?}");
+        }
+    }
 }

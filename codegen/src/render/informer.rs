@@ -2,7 +2,7 @@
 
 use quote::{format_ident, quote};
 
-use super::file::{Files, Uses, doc, doc_with, ident};
+use super::file::{Files, doc, doc_with, ident, link};
 use crate::{
     model::{Group, Model, Resource, Version},
     names,
@@ -12,7 +12,7 @@ pub(super) fn with_informer(version: &Version) -> bool {
     version.resources.iter().any(Resource::has_informer)
 }
 
-pub(super) fn render(model: &Model, files: &mut Files) {
+pub(super) fn render(model: &Model, files: &mut Files<'_>) {
     for group in &model.groups {
         let versions: Vec<_> = group.versions.iter().filter(|version| with_informer(version)).collect();
         if versions.is_empty() {
@@ -35,9 +35,9 @@ pub(super) fn group_type(group: &Group) -> proc_macro2::Ident {
     format_ident!("{}Informers", names::camel(&group.ident))
 }
 
-fn render_group(group: &Group, versions: &[&Version], files: &mut Files) {
+fn render_group(group: &Group, versions: &[&Version], files: &mut Files<'_>) {
     let name = group_type(group);
-    let mut uses = Uses::new([name.to_string()]);
+    let mut uses = files.uses([name.to_string()]);
     let factory = uses.runtime("InformerFactory");
     let modules = versions.iter().map(|version| ident(&version.ident));
     let accessors = versions.iter().map(|version| {
@@ -50,16 +50,17 @@ fn render_group(group: &Group, versions: &[&Version], files: &mut Files) {
             }
         }
     });
-    let docs = doc([format!("The informers of the group `{}`, by version.", group.display_name())]);
+    let docs = doc([format!("Leads to the informers of `{}`.", group.display_name())]);
     files.add(
-        format!("src/informers/{}/mod.rs", group.ident),
+        format!("informers/{}/mod.rs", group.ident),
         &[format!("The informers of the group `{}`, by version.", group.display_name())],
         uses,
         quote! {
             #(pub mod #modules;)*
 
             #docs
-            #[derive(Clone)]
+            #[derive(Clone, Debug)]
+            #[must_use]
             pub struct #name {
                 factory: #factory,
             }
@@ -75,11 +76,11 @@ fn render_group(group: &Group, versions: &[&Version], files: &mut Files) {
     );
 }
 
-fn render_version(group: &Group, version: &Version, files: &mut Files) {
+fn render_version(group: &Group, version: &Version, files: &mut Files<'_>) {
     let name = version_type(version);
     let api_version = group.api_version(version);
     let resources: Vec<_> = version.resources.iter().filter(|resource| resource.has_informer()).collect();
-    let mut uses = Uses::new([name.to_string()]);
+    let mut uses = files.uses([name.to_string()]);
     let factory = uses.runtime("InformerFactory");
     let modules = resources.iter().map(|resource| ident(&resource.module));
     let exports = resources.iter().map(|resource| {
@@ -96,9 +97,9 @@ fn render_version(group: &Group, version: &Version, files: &mut Files) {
             }
         }
     });
-    let docs = doc([format!("The informers of `{api_version}`.")]);
+    let docs = doc([format!("Leads to the informers of `{api_version}`.")]);
     files.add(
-        format!("src/informers/{}/{}/mod.rs", group.ident, version.ident),
+        format!("informers/{}/{}/mod.rs", group.ident, version.ident),
         &[format!("The informers of `{api_version}`.")],
         uses,
         quote! {
@@ -106,7 +107,8 @@ fn render_version(group: &Group, version: &Version, files: &mut Files) {
             #(#exports)*
 
             #docs
-            #[derive(Clone)]
+            #[derive(Clone, Debug)]
+            #[must_use]
             pub struct #name {
                 factory: #factory,
             }
@@ -125,15 +127,15 @@ fn render_version(group: &Group, version: &Version, files: &mut Files) {
     }
 }
 
-fn render_resource(group: &Group, version: &Version, resource: &Resource, files: &mut Files) {
+fn render_resource(group: &Group, version: &Version, resource: &Resource, files: &mut Files<'_>) {
     let name = format_ident!("{}Informer", resource.kind);
     let lister_name = format_ident!("{}Lister", resource.kind);
-    let mut uses = Uses::new([name.to_string(), lister_name.to_string()]);
+    let mut uses = files.uses([name.to_string()]);
     let object = uses.api_type(&resource.type_path, &version.ident);
     let (factory, informer) = (uses.runtime("InformerFactory"), uses.runtime("SharedInformer"));
     let lister = resource.has_lister().then(|| {
-        let (group, version) = (ident(&group.ident), ident(&version.ident));
-        uses.import(quote!(crate::listers::#group::#version::#lister_name));
+        let lister_name =
+            uses.generated(&format!("listers::{}::{}::{lister_name}", group.ident, version.ident));
         quote! {
             /// Typed reads from the informer's cache.
             pub fn lister(&self) -> #lister_name {
@@ -143,16 +145,17 @@ fn render_resource(group: &Group, version: &Version, resource: &Resource, files:
     });
     let kind = &resource.kind;
     let docs = doc_with(
-        &format!("The informer of `{kind}`, shared by all who ask the factory for it."),
+        &format!("The informer of [`{}`], shared by all who ask the factory for it.", link(&object)),
         &resource.docs,
     );
     files.add(
-        format!("src/informers/{}/{}/{}.rs", group.ident, version.ident, resource.module),
+        format!("informers/{}/{}/{}.rs", group.ident, version.ident, resource.module),
         &[format!("The informer of `{kind}` (`{}`).", group.api_version(version))],
         uses,
         quote! {
             #docs
-            #[derive(Clone)]
+            #[derive(Clone, Debug)]
+            #[must_use]
             pub struct #name {
                 factory: #factory,
             }

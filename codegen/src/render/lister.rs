@@ -2,10 +2,10 @@
 
 use quote::{format_ident, quote};
 
-use super::file::{Files, Uses, doc, doc_with, ident};
+use super::file::{Files, doc, doc_with, ident, link};
 use crate::model::{Group, Model, Resource, Version};
 
-pub(super) fn render(model: &Model, files: &mut Files) {
+pub(super) fn render(model: &Model, files: &mut Files<'_>) {
     let with_lister = |version: &Version| version.resources.iter().any(Resource::has_lister);
     let groups: Vec<_> = model.groups.iter().filter(|group| group.versions.iter().any(with_lister)).collect();
     if groups.is_empty() {
@@ -13,18 +13,18 @@ pub(super) fn render(model: &Model, files: &mut Files) {
     }
     let modules = groups.iter().map(|group| ident(&group.ident));
     files.add(
-        "src/listers/mod.rs",
+        "listers/mod.rs",
         &["The listers, by group.".to_owned()],
-        Uses::default(),
+        files.uses([]),
         quote!(#(pub mod #modules;)*),
     );
     for group in groups {
         let versions: Vec<_> = group.versions.iter().filter(|version| with_lister(version)).collect();
         let modules = versions.iter().map(|version| ident(&version.ident));
         files.add(
-            format!("src/listers/{}/mod.rs", group.ident),
+            format!("listers/{}/mod.rs", group.ident),
             &[format!("The listers of the group `{}`, by version.", group.display_name())],
-            Uses::default(),
+            files.uses([]),
             quote!(#(pub mod #modules;)*),
         );
         for version in versions {
@@ -33,7 +33,7 @@ pub(super) fn render(model: &Model, files: &mut Files) {
     }
 }
 
-fn render_version(group: &Group, version: &Version, files: &mut Files) {
+fn render_version(group: &Group, version: &Version, files: &mut Files<'_>) {
     let api_version = group.api_version(version);
     let resources: Vec<_> = version.resources.iter().filter(|resource| resource.has_lister()).collect();
     let modules = resources.iter().map(|resource| ident(&resource.module));
@@ -42,9 +42,9 @@ fn render_version(group: &Group, version: &Version, files: &mut Files) {
         quote!(pub use #module::#lister;)
     });
     files.add(
-        format!("src/listers/{}/{}/mod.rs", group.ident, version.ident),
+        format!("listers/{}/{}/mod.rs", group.ident, version.ident),
         &[format!("The listers of `{api_version}`.")],
-        Uses::default(),
+        files.uses([]),
         quote!(#(mod #modules;)* #(#exports)*),
     );
     for resource in resources {
@@ -52,12 +52,12 @@ fn render_version(group: &Group, version: &Version, files: &mut Files) {
     }
 }
 
-fn render_resource(group: &Group, version: &Version, resource: &Resource, files: &mut Files) {
+fn render_resource(group: &Group, version: &Version, resource: &Resource, files: &mut Files<'_>) {
     let name = format_ident!("{}Lister", resource.kind);
-    let mut uses = Uses::new([name.to_string()]);
+    let mut uses = files.uses([name.to_string()]);
     let object = uses.api_type(&resource.type_path, &version.ident);
     let (lister, selector) = (uses.runtime("Lister"), uses.runtime("Selector"));
-    uses.import(quote!(std::sync::Arc));
+    let arc = uses.import("std::sync::Arc");
     let kind = &resource.kind;
     let reads = if resource.namespaced {
         let accessor = ident(&resource.accessor);
@@ -72,28 +72,37 @@ fn render_resource(group: &Group, version: &Version, resource: &Resource, files:
     } else {
         let not_found = uses.runtime("lister::NotFound");
         let get = doc([format!("The `{kind}` of this name, if the cache holds it.")]);
-        let require = doc([format!("The `{kind}` of this name, or a typed error.")]);
+        let require = doc([
+            format!("The `{kind}` of this name.").as_str(),
+            "",
+            "# Errors",
+            "",
+            "Returns an error if the cache does not hold it.",
+        ]);
         quote! {
             #get
-            pub fn get(&self, name: &str) -> Option<Arc<#object>> {
+            #[must_use]
+            pub fn get(&self, name: &str) -> Option<#arc<#object>> {
                 self.lister.get(name)
             }
 
             #require
-            pub fn require(&self, name: &str) -> Result<Arc<#object>, #not_found> {
+            pub fn require(&self, name: &str) -> Result<#arc<#object>, #not_found> {
                 self.lister.require(name)
             }
         }
     };
     let list = doc([format!("Every `{kind}` that the selector matches.")]);
-    let docs = doc_with(&format!("Reads `{kind}` objects from an informer's cache."), &resource.docs);
+    let docs =
+        doc_with(&format!("Reads [`{}`] objects from an informer's cache.", link(&object)), &resource.docs);
     files.add(
-        format!("src/listers/{}/{}/{}.rs", group.ident, version.ident, resource.module),
+        format!("listers/{}/{}/{}.rs", group.ident, version.ident, resource.module),
         &[format!("The lister of `{kind}` (`{}`).", group.api_version(version))],
         uses,
         quote! {
             #docs
             #[derive(Clone, Debug)]
+            #[must_use]
             pub struct #name {
                 lister: #lister<#object>,
             }
@@ -105,7 +114,8 @@ fn render_resource(group: &Group, version: &Version, resource: &Resource, files:
                 }
 
                 #list
-                pub fn list(&self, selector: &#selector) -> Vec<Arc<#object>> {
+                #[must_use]
+                pub fn list(&self, selector: &#selector) -> Vec<#arc<#object>> {
                     self.lister.list(selector)
                 }
 

@@ -2,11 +2,11 @@
 
 use quote::{format_ident, quote};
 
-use super::file::{Files, Uses, doc, type_path};
+use super::file::{Files, doc};
 use crate::model::Model;
 
-pub(super) fn render(model: &Model, files: &mut Files) {
-    let mut uses = Uses::new(["Object".to_owned()]);
+pub(super) fn render(model: &Model, files: &mut Files<'_>) {
+    let mut uses = files.uses(["Object".to_owned()]);
     let (known_object, known_type) = (uses.runtime("scheme::KnownObject"), uses.runtime("scheme::KnownType"));
     let (decode_error, value) = (uses.runtime("scheme::DecodeError"), uses.runtime("Value"));
     let scheme = uses.runtime("scheme");
@@ -20,7 +20,7 @@ pub(super) fn render(model: &Model, files: &mut Files) {
         let types = std::iter::once((resource.kind.clone(), &resource.type_path)).chain(list);
         for (kind, path) in types {
             let variant = format_ident!("{}{kind}", group.camel(version));
-            let object = type_path(path);
+            let object = uses.api_type(path, &group.accessor(version));
             let docs = doc([format!("`{kind}` of `{api_version}`.")]);
             variants.push(quote!(#docs #variant(Box<#object>),));
             known.push(quote!(#known_type::of::<#object>(),));
@@ -29,7 +29,7 @@ pub(super) fn render(model: &Model, files: &mut Files) {
         }
     }
     files.add(
-        "src/clientset/scheme.rs",
+        "clientset/scheme.rs",
         &["The known types: any manifest of theirs decodes into [`Object`].".to_owned()],
         uses,
         quote! {
@@ -40,11 +40,19 @@ pub(super) fn render(model: &Model, files: &mut Files) {
             }
 
             /// Decodes a YAML or JSON manifest of one or more documents.
+            ///
+            /// # Errors
+            ///
+            /// Returns an error for the first document that is not an object of a known type.
             pub fn decode(manifest: &str) -> Result<Vec<Object>, #decode_error> {
                 #scheme::decode(manifest)
             }
 
             /// Writes objects as a YAML manifest, a document each.
+            ///
+            /// # Errors
+            ///
+            /// Returns an error if an object cannot be written as YAML.
             pub fn encode(objects: &[Object]) -> Result<String, #decode_error> {
                 #scheme::encode(objects)
             }

@@ -1,6 +1,8 @@
 //! What the commands print when all is well.
 
-use super::support::{Workspace, kind_with, module, snapshot};
+use std::process::Stdio;
+
+use super::support::{Workspace, kind, kind_with, module, snapshot};
 
 #[test]
 fn list_shows_every_kind_in_a_table() {
@@ -14,6 +16,7 @@ fn list_shows_every_kind_in_a_table() {
         ),
     );
     workspace.write("apis/src/core.rs", &module("v1", &kind_with("Parcel", "no_verbs, no_crd")));
+    workspace.write("genclient.toml", "[[client]]\noutput = \"client\"\nsources = [\"apis\"]\n");
     let run = workspace.run(&["list"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     snapshot("list", &run.stdout);
@@ -62,4 +65,45 @@ fn a_wrong_word_on_the_command_line_is_an_error() {
     let workspace = Workspace::new("");
     assert_eq!(workspace.run(&["generrate"]).code, 2);
     assert_eq!(workspace.run(&["generate", "--check", "--dry-run"]).code, 2);
+}
+
+#[test]
+fn the_configuration_is_found_from_any_folder_below_it() {
+    let workspace = Workspace::new(&module("a.example.com/v1", &kind("Network")));
+    let run = workspace.run_in("apis/src", &["generate"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(workspace.path("generated/client/src/lib.rs").exists());
+    let run = workspace.run_in("apis", &["generate", "--check"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+}
+
+#[test]
+fn a_runtime_of_another_version_is_refused() {
+    let workspace = Workspace::new(&module("a.example.com/v1", &kind("Network")));
+    let lock =
+        |version: &str| format!("[[package]]\nname = \"genclient-runtime\"\nversion = \"{version}\"\n");
+    workspace.write("Cargo.lock", &lock("9.0.1"));
+    let run = workspace.run(&["generate"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("uses genclient-runtime 9.0.1"), "{}", run.stderr);
+    assert!(!workspace.path("generated").exists());
+    workspace.write("Cargo.lock", &lock(env!("CARGO_PKG_VERSION")));
+    assert_eq!(workspace.run(&["generate"]).code, 0);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_not_an_error() {
+    let kinds: String = (0..200).map(|number| kind(&format!("Kind{number}"))).collect();
+    let workspace = Workspace::new(&module("a.example.com/v1", &kinds));
+    for (arguments, code) in
+        [(&["list"][..], 0), (&["generate", "--check"], 1), (&["generate", "--dry-run"], 0)]
+    {
+        let mut child =
+            workspace.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {stderr}");
+        assert!(!stderr.contains("panicked"), "{stderr}");
+    }
 }

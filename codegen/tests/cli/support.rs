@@ -44,6 +44,17 @@ pub struct Run {
     pub stderr: String,
 }
 
+impl Run {
+    fn of(command: &mut Command) -> Self {
+        let output = command.output().unwrap();
+        Self {
+            code: output.status.code().unwrap(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
 /// A file: its bytes, and when it was last written.
 type File = (Vec<u8>, SystemTime);
 
@@ -55,7 +66,7 @@ impl Workspace {
         workspace.write("apis/src/lib.rs", root);
         workspace.write(
             "genclient.toml",
-            "command = \"hack/update.sh\"\n\n[[client]]\noutput = \"generated/client\"\nsources = [\"apis\"]\n",
+            "command = \"hack/update.sh\"\n\n[[client]]\noutput = \"generated/client\"\nsources = [\"apis\"]\ncrds = false\n",
         );
         workspace
     }
@@ -81,17 +92,19 @@ impl Workspace {
 
     /// Runs the command in the folder, with variables of the environment.
     pub fn run_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Run {
-        let output = Command::new(env!("CARGO_BIN_EXE_genclient"))
-            .args(arguments)
-            .envs(environment.iter().copied())
-            .current_dir(self.folder.path())
-            .output()
-            .unwrap();
-        Run {
-            code: output.status.code().unwrap(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
+        Run::of(self.command(arguments).envs(environment.iter().copied()))
+    }
+
+    /// Runs the command in a folder below.
+    pub fn run_in(&self, folder: &str, arguments: &[&str]) -> Run {
+        Run::of(self.command(arguments).current_dir(self.path(folder)))
+    }
+
+    /// The command, to be run in the folder.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_genclient"));
+        command.args(arguments).current_dir(self.folder.path());
+        command
     }
 
     /// Runs `genclient generate`, which must succeed.

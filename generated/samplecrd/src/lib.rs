@@ -6,7 +6,7 @@
 //! - `AppService` of `appcontroller.k8s.io/v1alpha1`
 //! - `Network` of `samplecrd.k8s.io/v1`
 //!
-//! Methods of your own belong into extension traits on the generated types.
+//! Write methods of your own as extension traits of the generated types:
 //!
 //! ```text
 //! trait AppServiceExpansion { async fn rename(&self, from: &str, to: &str) -> Result<()>; }
@@ -16,6 +16,9 @@
 
 #[rustfmt::skip]
 pub mod clientset;
+
+#[rustfmt::skip]
+pub mod crds;
 
 #[rustfmt::skip]
 pub mod informers;

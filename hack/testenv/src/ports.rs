@@ -24,6 +24,7 @@ impl Ports {
     }
 }
 
+#[cfg(test)]
 /// A loopback port that is free now. A server that finds it taken all the same is started again with another.
 pub(crate) fn free_port() -> Result<u16, Error> {
     free_ports().map(|[port]| port)

@@ -71,7 +71,7 @@
 //! - `Gauge` of `versions.example.com/v1alpha1`
 //! - `Gauge` of `versions.example.com/v1beta1`
 //!
-//! Methods of your own belong into extension traits on the generated types.
+//! Write methods of your own as extension traits of the generated types:
 //!
 //! ```text
 //! trait ParcelExpansion { async fn rename(&self, from: &str, to: &str) -> Result<()>; }
@@ -81,6 +81,10 @@
 
 #[rustfmt::skip]
 pub mod clientset;
+
+#[rustfmt::skip]
+pub mod crds;
+
 pub mod expansions;
 
 #[rustfmt::skip]

@@ -8,23 +8,40 @@ use clap::{Parser, Subcommand};
 ///
 /// A struct with `#[derive(GenClient)]` in a module with `group_version!` is a kind. The
 /// configuration, `genclient.toml`, says which crates hold such structs and where the generated
-/// crate is.
+/// code goes. `genclient init` writes one, with a first kind.
 ///
 /// Exit codes: 0 fine, 1 stale (`generate --check`), 2 error; after an error nothing has been written.
 #[derive(Parser)]
-#[command(version, max_term_width = 100)]
+#[command(version, max_term_width = 100, after_long_help = CONFIG)]
 pub(crate) struct Args {
-    /// The configuration; its paths are relative to its folder.
-    #[arg(long, global = true, value_name = "FILE", default_value = "genclient.toml")]
-    pub config: PathBuf,
+    /// The configuration; its paths are relative to its folder [default: `genclient.toml` in this
+    /// folder or the nearest one above it].
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
 
     #[command(subcommand)]
     pub command: Command,
 }
 
+/// Every key of the configuration.
+const CONFIG: &str = "\
+The configuration, with its defaults where there are any:
+  command = \"genclient generate\"   # what a person runs to generate again
+
+  [[client]]                       # one for each generated client
+  output = \"generated/client\"      # the folder of a crate; or below a crate's `src`: a module of it
+  sources = [\"apis\"]               # the folders of the crates with annotated structs
+  crds = true                      # write CRD manifests to `crds/` in the package
+  expansions = false               # declare a hand-written module `expansions`
+  runtime = \"genclient_runtime\"    # what the package calls the crate genclient-runtime";
+
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Generate the code, and with `--crds` the CRD manifests.
+    /// Generate the code and the CRD manifests.
+    ///
+    /// Files that are already right are not touched. Files that carry the generator's header and are
+    /// no longer generated are removed; hand-written files are left alone. One run at a time writes;
+    /// another one waits for it.
     Generate(GenerateArgs),
     /// Show every kind: group, version, verbs, what is generated, and where it is defined.
     List,
@@ -35,10 +52,6 @@ pub(crate) enum Command {
     },
 }
 
-/// Generate the code, and with `--crds` the CRD manifests.
-///
-/// Files that are already right are not touched. Files that carry the generator's header and are no
-/// longer generated are removed; hand-written files are left alone.
 #[derive(clap::Args)]
 pub(crate) struct GenerateArgs {
     /// Write nothing; print what differs and exit with 1 if anything does.
@@ -49,8 +62,8 @@ pub(crate) struct GenerateArgs {
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Also generate the CRD manifests. This compiles the source crates, because their schemas exist
-    /// only in compiled code.
+    /// Leave the CRD manifests as they are. They are what takes time: the generated package is
+    /// compiled and run for them, because schemas exist only in compiled code.
     #[arg(long)]
-    pub crds: bool,
+    pub no_crds: bool,
 }

@@ -5,21 +5,24 @@ use genclient::{
     diag::did_you_mean,
 };
 
-use crate::report::Failure;
+use crate::{print::out, report::Failure};
 
 pub(crate) fn run(name: Option<&str>) -> Result<u8, Failure> {
     match name {
         None => {
-            println!("The attributes of `#[genclient(…)]`; `genclient explain NAME` shows an example.\n");
+            let mut text = String::from(
+                "The attributes of `#[genclient(…)]`; `genclient explain NAME` shows an example.\n\n",
+            );
             let width = ATTRIBUTES.iter().map(|attribute| attribute.name.len()).max().unwrap_or_default();
             for attribute in ATTRIBUTES {
-                println!("  {:width$}  {}", attribute.name, attribute.summary);
+                text += &format!("  {:width$}  {}\n", attribute.name, attribute.summary);
             }
+            out(&text);
             Ok(0)
         }
         Some(name) => match ATTRIBUTES.iter().find(|attribute| attribute.name == name) {
             Some(attribute) => {
-                print(attribute);
+                out(&explanation(attribute));
                 Ok(0)
             }
             None => {
@@ -32,20 +35,19 @@ pub(crate) fn run(name: Option<&str>) -> Result<u8, Failure> {
     }
 }
 
-fn print(attribute: &Attribute) {
-    println!("{}\n", attribute.form);
-    println!("  {}", attribute.summary);
+fn explanation(attribute: &Attribute) -> String {
+    let mut lines = vec![attribute.form.to_owned(), String::new(), format!("  {}", attribute.summary)];
     if !attribute.details.is_empty() {
-        println!("  {}", attribute.details);
+        lines.push(format!("  {}", attribute.details));
     }
     if attribute.repeatable {
-        println!("  It may stand more than once.");
+        lines.push("  It may stand more than once.".to_owned());
     }
     if !attribute.go.is_empty() {
-        println!("\nIn Go: {}", attribute.go);
+        lines.extend([String::new(), format!("In Go: {}", attribute.go)]);
     }
-    println!("\nExample:\n");
-    println!("  #[derive(Clone, Debug, GenClient)]");
-    println!("  #[genclient({})]", attribute.example);
-    println!("  pub struct Network {{ … }}");
+    lines.extend(["", "Example:", "", "  #[derive(Clone, Debug, GenClient)]"].map(str::to_owned));
+    lines.push(format!("  #[genclient({})]", attribute.example));
+    lines.push("  pub struct Network { … }\n".to_owned());
+    lines.join("\n")
 }

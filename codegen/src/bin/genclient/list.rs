@@ -2,6 +2,8 @@
 
 use genclient::{config::ClientConfig, model::Model, source::Sources, verb::Verb};
 
+use crate::print::out;
+
 /// One line of the table.
 pub(crate) type Row = [String; 8];
 
@@ -49,8 +51,11 @@ pub(crate) fn print(rows: &[Row]) {
             *width = (*width).max(cell.chars().count());
         }
     }
+    let mut text = String::new();
     for row in std::iter::once(&heading).chain(rows) {
         let line: String = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}  ")).collect();
-        println!("{}", line.trim_end());
+        text.push_str(line.trim_end());
+        text.push('\n');
     }
+    out(&text);
 }

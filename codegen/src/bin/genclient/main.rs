@@ -6,9 +6,12 @@
 mod args;
 mod crds;
 mod explain;
+mod generate;
 mod list;
-mod output;
+mod package;
+mod print;
 mod report;
+mod version;
 
 use std::{
     fs,
@@ -18,117 +21,74 @@ use std::{
 
 use clap::Parser;
 use genclient::{
-    config::{ClientConfig, Config},
-    model, render,
+    config::Config,
+    model,
     source::{Folder, Sources},
 };
 
 use crate::{
-    args::{Args, Command, GenerateArgs},
-    output::Plan,
+    args::{Args, Command},
     report::Failure,
 };
 
-/// Everything is as it should be.
-const FINE: u8 = 0;
-/// `--check` found generated files that are not what the sources say.
-const STALE: u8 = 1;
 /// Something is wrong, and nothing was written.
 const ERROR: u8 = 2;
+/// The command was asked to end, and has written nothing.
+const INTERRUPTED: u8 = 130;
 
 fn main() -> ExitCode {
     let args = Args::parse();
     let result = match &args.command {
-        Command::Generate(generate) => run_generate(&args, generate),
-        Command::List => run_list(&args),
+        Command::Generate(options) => {
+            load_config(&args).and_then(|(config, folder)| generate::run(&folder, &config, options))
+        }
+        Command::List => load_config(&args).and_then(|(config, folder)| run_list(&folder, &config)),
         Command::Explain { attribute } => explain::run(attribute.as_deref()),
     };
-    match result {
-        Ok(code) => ExitCode::from(code),
-        Err(failure) => {
-            failure.print();
-            ExitCode::from(ERROR)
-        }
-    }
+    ExitCode::from(result.unwrap_or_else(|failure| {
+        failure.print();
+        if failure.is_interruption() { INTERRUPTED } else { ERROR }
+    }))
 }
 
 /// The configuration and the folder that its paths start from.
 fn load_config(args: &Args) -> Result<(Config, PathBuf), Failure> {
-    let path = &args.config;
-    let text = fs::read_to_string(path).map_err(|error| {
+    let path = match &args.config {
+        Some(path) => path.clone(),
+        None => find_config()?,
+    };
+    let text = fs::read_to_string(&path).map_err(|error| {
         Failure::message(format!("cannot read the configuration `{}`: {error}", path.display()))
-            .help("name it with `--config`, or create it; the README shows one")
+            .help("name it with `--config`, or make one with `genclient init`")
     })?;
-    let config = Config::parse(&text).map_err(|error| Failure::config(path, &text, &error))?;
-    let base = path.parent().map(Path::to_path_buf).unwrap_or_default();
-    Ok((config, base))
+    let config = Config::parse(&text).map_err(|error| Failure::config(&path, &text, &error))?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    Ok((config, folder.unwrap_or(Path::new(".")).to_path_buf()))
 }
 
-fn load_sources(base: &Path, client: &ClientConfig) -> Sources {
-    Sources::load(&Folder(base.to_path_buf()), &client.sources)
-}
-
-fn run_generate(args: &Args, options: &GenerateArgs) -> Result<u8, Failure> {
-    let (config, base) = load_config(args)?;
-    // Everything is rendered before anything is written, so that an error leaves all as it was.
-    let mut plans = Vec::new();
-    let mut failure = None;
-    for client in &config.clients {
-        let sources = load_sources(&base, client);
-        match model(&sources) {
-            Ok(model) => plans.push((client, render(&model, &config, client), model)),
-            Err(errors) => {
-                let this = Failure::sources(sources, errors);
-                failure = Some(match failure {
-                    None => this,
-                    Some(before) => Failure::both(before, this),
-                });
-            }
-        }
-    }
-    if let Some(failure) = failure {
-        return Err(failure);
-    }
-    let mut plan = Plan::default();
-    for (client, mut files, model) in plans {
-        let with_crds = options.crds && client.crds;
-        if with_crds {
-            files.extend(crds::manifests(&base, client, &model, &config.command)?);
-        }
-        let scope = if with_crds { &["src", "crds"][..] } else { &["src"][..] };
-        plan.compare(&base.join(&client.output), Path::new(&client.output), scope, files)?;
-    }
-    match (options.check, options.dry_run) {
-        (true, _) if plan.is_empty() => Ok(FINE),
-        (true, _) => {
-            plan.print_diff();
-            eprintln!("error: the generated files are not what the sources say");
-            eprintln!("help: run `{}`", config.command);
-            Ok(STALE)
-        }
-        (_, true) => {
-            plan.print_diff();
-            plan.print_summary("would be ");
-            Ok(FINE)
-        }
-        _ => {
-            plan.write()?;
-            plan.print_summary("");
-            Ok(FINE)
-        }
+/// `genclient.toml` in this folder or the nearest one above it.
+fn find_config() -> Result<PathBuf, Failure> {
+    const NAME: &str = "genclient.toml";
+    let here = std::env::current_dir()
+        .map_err(|error| Failure::message(format!("cannot find the current folder: {error}")))?;
+    let found = here.ancestors().enumerate().find(|(_, folder)| folder.join(NAME).exists());
+    match found {
+        // The way up from here is what a person would write.
+        Some((levels, _)) => Ok(PathBuf::from("../".repeat(levels) + NAME)),
+        None => Err(Failure::message(format!("there is no `{NAME}` in this folder or one above it"))
+            .help("name it with `--config`, or make one with `genclient init`")),
     }
 }
 
-fn run_list(args: &Args) -> Result<u8, Failure> {
-    let (config, base) = load_config(args)?;
+fn run_list(folder: &Path, config: &Config) -> Result<u8, Failure> {
     let mut rows = Vec::new();
     for client in &config.clients {
-        let sources = load_sources(&base, client);
+        let sources = Sources::load(&Folder(folder.to_path_buf()), &client.sources);
         match model(&sources) {
             Ok(model) => rows.extend(list::rows(&model, &sources, client)),
             Err(errors) => return Err(Failure::sources(sources, errors)),
         }
     }
     list::print(&rows);
-    Ok(FINE)
+    Ok(0)
 }

@@ -1,15 +1,15 @@
 //! Errors for people: the message, the marked source, what to do. Plain text when not on a terminal.
 
-use std::{
-    io::{IsTerminal, stderr},
-    path::Path,
-};
+use std::path::Path;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use genclient::{
     config::ConfigError,
+    plan,
     source::{Error, Location, Sources},
 };
+
+use crate::print::{colours, note};
 
 /// Why a command failed.
 pub(crate) struct Failure {
@@ -19,6 +19,8 @@ pub(crate) struct Failure {
 enum Problem {
     /// Something that no source is to blame for.
     Message { text: String, help: Option<String> },
+    /// The command was asked to end.
+    Interruption,
     /// Errors in sources.
     Sources { sources: Box<Sources>, errors: Vec<Error> },
     /// A place in the configuration.
@@ -52,8 +54,17 @@ impl Failure {
                 }],
             },
             other => Self::message(format!("{}: {other}", path.display()))
-                .help("the documentation of `genclient.toml` is in the README"),
+                .help("`genclient --help` shows every key"),
         }
+    }
+
+    /// The command was asked to end, and has left everything as it was.
+    pub fn interrupted() -> Self {
+        Self { problems: vec![Problem::Interruption] }
+    }
+
+    pub fn is_interruption(&self) -> bool {
+        self.problems.iter().any(|problem| matches!(problem, Problem::Interruption))
     }
 
     pub fn both(mut first: Self, second: Self) -> Self {
@@ -63,43 +74,51 @@ impl Failure {
 
     /// Prints everything that is wrong to the standard error.
     pub fn print(&self) {
-        let renderer = match stderr().is_terminal() {
-            true => Renderer::styled(),
-            false => Renderer::plain(),
-        };
+        let renderer = if colours() { Renderer::styled() } else { Renderer::plain() };
         let mut count = 0;
         for problem in &self.problems {
             match problem {
                 Problem::Message { text, help } => {
                     count += 1;
-                    eprintln!(
-                        "{}\n",
-                        renderer.render(&[with_help(
-                            Level::ERROR
-                                .primary_title(text.as_str())
-                                .elements(None::<Snippet<'_, annotate_snippets::Annotation<'_>>>),
-                            help.as_deref()
-                        )])
-                    );
+                    let title = Level::ERROR.primary_title(text.as_str());
+                    let group = title.elements(None::<Snippet<'_, annotate_snippets::Annotation<'_>>>);
+                    note(&format!("{}\n", renderer.render(&[with_help(group, help.as_deref())])));
                 }
+                Problem::Interruption => note("interrupted"),
                 Problem::Config { path, text, message, range } => {
                     count += 1;
                     let snippet = Snippet::source(text.as_str())
                         .path(path.as_str())
                         .annotation(AnnotationKind::Primary.span(range.clone()));
                     let group = Level::ERROR.primary_title(message.as_str()).element(snippet);
-                    eprintln!("{}\n", renderer.render(&[group]));
+                    note(&format!("{}\n", renderer.render(&[group])));
                 }
                 Problem::Sources { sources, errors } => {
                     for error in errors {
                         count += 1;
-                        eprintln!("{}\n", renderer.render(&[draw(sources, error)]));
+                        note(&format!("{}\n", renderer.render(&[draw(sources, error)])));
                     }
                 }
             }
         }
-        let errors = if count == 1 { "1 error".to_owned() } else { format!("{count} errors") };
-        eprintln!("{errors}; nothing was written");
+        note(&match count {
+            0 => "nothing was written".to_owned(),
+            1 => "1 error; nothing was written".to_owned(),
+            count => format!("{count} errors; nothing was written"),
+        });
+    }
+}
+
+impl From<plan::Error> for Failure {
+    fn from(error: plan::Error) -> Self {
+        if error.is_interruption() {
+            return Self::interrupted();
+        }
+        let failure = Self::message(error.to_string());
+        match error.advice() {
+            Some(advice) => failure.help(advice),
+            None => failure,
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! The clientset: typed clients for every group and version.
 
 use genclient_runtime::{Client, RestClient, Result};
+
 use self::typed::appcontroller::v1alpha1::AppcontrollerV1alpha1Client;
 use self::typed::samplecrd::v1::SamplecrdV1Client;
 
@@ -14,6 +15,7 @@ pub mod typed;
 ///
 /// A fake is the same type: `Clientset::new` takes a client over any tower service.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct Clientset {
     client: RestClient,
 }
@@ -25,6 +27,10 @@ impl Clientset {
     }
 
     /// A clientset for the cluster of the kubeconfig or of the pod's service account.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is neither, or if it cannot be used.
     pub async fn try_default() -> Result<Self> {
         Ok(Self::new(RestClient::try_default().await?))
     }
@@ -40,6 +46,7 @@ impl Clientset {
     }
 
     /// The connection, for whatever has no typed client.
+    #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -5,40 +5,46 @@
 
 use genclient_runtime::{Value, scheme};
 use genclient_runtime::scheme::{DecodeError, KnownObject, KnownType};
+use samplecrd_apis::appcontroller::v1alpha1 as appcontroller_v1alpha1;
+use samplecrd_apis::samplecrd::v1 as samplecrd_v1;
 
 /// An object of any known type.
 #[derive(Clone, Debug)]
 pub enum Object {
     /// `AppService` of `appcontroller.k8s.io/v1alpha1`.
-    AppcontrollerV1alpha1AppService(
-        Box<::samplecrd_apis::appcontroller::v1alpha1::AppService>,
-    ),
+    AppcontrollerV1alpha1AppService(Box<appcontroller_v1alpha1::AppService>),
     /// `AppServiceList` of `appcontroller.k8s.io/v1alpha1`.
-    AppcontrollerV1alpha1AppServiceList(
-        Box<::samplecrd_apis::appcontroller::v1alpha1::AppServiceList>,
-    ),
+    AppcontrollerV1alpha1AppServiceList(Box<appcontroller_v1alpha1::AppServiceList>),
     /// `Network` of `samplecrd.k8s.io/v1`.
-    SamplecrdV1Network(Box<::samplecrd_apis::samplecrd::v1::Network>),
+    SamplecrdV1Network(Box<samplecrd_v1::Network>),
     /// `NetworkList` of `samplecrd.k8s.io/v1`.
-    SamplecrdV1NetworkList(Box<::samplecrd_apis::samplecrd::v1::NetworkList>),
+    SamplecrdV1NetworkList(Box<samplecrd_v1::NetworkList>),
 }
 
 /// Decodes a YAML or JSON manifest of one or more documents.
+///
+/// # Errors
+///
+/// Returns an error for the first document that is not an object of a known type.
 pub fn decode(manifest: &str) -> Result<Vec<Object>, DecodeError> {
     scheme::decode(manifest)
 }
 
 /// Writes objects as a YAML manifest, a document each.
+///
+/// # Errors
+///
+/// Returns an error if an object cannot be written as YAML.
 pub fn encode(objects: &[Object]) -> Result<String, DecodeError> {
     scheme::encode(objects)
 }
 
 impl KnownObject for Object {
     const KNOWN_TYPES: &'static [KnownType] = &[
-        KnownType::of::<::samplecrd_apis::appcontroller::v1alpha1::AppService>(),
-        KnownType::of::<::samplecrd_apis::appcontroller::v1alpha1::AppServiceList>(),
-        KnownType::of::<::samplecrd_apis::samplecrd::v1::Network>(),
-        KnownType::of::<::samplecrd_apis::samplecrd::v1::NetworkList>(),
+        KnownType::of::<appcontroller_v1alpha1::AppService>(),
+        KnownType::of::<appcontroller_v1alpha1::AppServiceList>(),
+        KnownType::of::<samplecrd_v1::Network>(),
+        KnownType::of::<samplecrd_v1::NetworkList>(),
     ];
 
     fn from_value(known_type: &KnownType, value: Value) -> Result<Self, DecodeError> {

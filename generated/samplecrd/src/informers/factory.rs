@@ -3,13 +3,18 @@
 
 //! The factory of shared informers.
 
-use genclient_runtime::InformerFactory;
-use genclient_runtime::factory::{CacheSyncError, InformerFactoryBuilder};
-use crate::clientset::Clientset;
 use std::time::Duration;
 
+use genclient_runtime::InformerFactory;
+use genclient_runtime::factory::{CacheSyncError, InformerFactoryBuilder};
+
+use crate::clientset::Clientset;
+use super::appcontroller::AppcontrollerInformers;
+use super::samplecrd::SamplecrdInformers;
+
 /// Owns one informer for each kind, however often it is asked for.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct SharedInformerFactory {
     pub(super) factory: InformerFactory,
 }
@@ -21,13 +26,13 @@ impl SharedInformerFactory {
     }
 
     /// The informers of the group `appcontroller.k8s.io`.
-    pub fn appcontroller(&self) -> super::appcontroller::AppcontrollerInformers {
-        super::appcontroller::AppcontrollerInformers::new(self.factory.clone())
+    pub fn appcontroller(&self) -> AppcontrollerInformers {
+        AppcontrollerInformers::new(self.factory.clone())
     }
 
     /// The informers of the group `samplecrd.k8s.io`.
-    pub fn samplecrd(&self) -> super::samplecrd::SamplecrdInformers {
-        super::samplecrd::SamplecrdInformers::new(self.factory.clone())
+    pub fn samplecrd(&self) -> SamplecrdInformers {
+        SamplecrdInformers::new(self.factory.clone())
     }
 
     /// Starts every informer that was asked for and does not run yet; may be called many times.
@@ -40,7 +45,11 @@ impl SharedInformerFactory {
         self.factory.shutdown().await;
     }
 
-    /// Waits until every started informer has the whole state of the server, or says which has not, and why.
+    /// Waits until every started informer has the whole state of the server.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error that says which informer has not, and why.
     pub async fn wait_for_cache_sync(
         &self,
         deadline: Duration,

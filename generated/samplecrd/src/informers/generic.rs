@@ -6,10 +6,15 @@
 use genclient_runtime::GroupVersionResource;
 use genclient_runtime::informer::GenericInformer;
 use genclient_runtime::meta::UnknownResource;
+
 use super::SharedInformerFactory;
 
 impl SharedInformerFactory {
     /// The informer of a resource whose name is known at run time only.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if no informer is generated for the resource.
     pub fn for_resource(
         &self,
         resource: &GroupVersionResource,

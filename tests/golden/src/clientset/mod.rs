@@ -4,6 +4,7 @@
 //! The clientset: typed clients for every group and version.
 
 use genclient_runtime::{Client, RestClient, Result};
+
 use self::typed::core::v1::CoreV1Client;
 use self::typed::crd::v1::CrdV1Client;
 use self::typed::documented::v1::DocumentedV1Client;
@@ -38,6 +39,7 @@ pub mod typed;
 ///
 /// A fake is the same type: `Clientset::new` takes a client over any tower service.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct Clientset {
     client: RestClient,
 }
@@ -49,6 +51,10 @@ impl Clientset {
     }
 
     /// A clientset for the cluster of the kubeconfig or of the pod's service account.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is neither, or if it cannot be used.
     pub async fn try_default() -> Result<Self> {
         Ok(Self::new(RestClient::try_default().await?))
     }
@@ -188,6 +194,7 @@ impl Clientset {
     }
 
     /// The connection, for whatever has no typed client.
+    #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

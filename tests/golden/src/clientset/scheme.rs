@@ -3,6 +3,32 @@
 
 //! The known types: any manifest of theirs decodes into [`Object`].
 
+use extra_types as extra_v1;
+use fixture_apis::core as core_v1;
+use fixture_apis::crd as crd_v1;
+use fixture_apis::documented as documented_v1;
+use fixture_apis::facade::inner as nested_v1;
+use fixture_apis::fields as fields_v1;
+use fixture_apis::first_labels::dev as example_dev_v1;
+use fixture_apis::first_labels::test as example_test_v1;
+use fixture_apis::first_labels::twin_dev as twin_v1;
+use fixture_apis::first_labels::twin_test as elder_v1;
+use fixture_apis::given as nested_v1beta1;
+use fixture_apis::group_names::digit as group_3d_v1;
+use fixture_apis::group_names::hyphen as hyphen_ated_v1_beta;
+use fixture_apis::group_names::keyword as type_v1;
+use fixture_apis::lengths as longest_v1;
+use fixture_apis::lengths::label as lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll_v1;
+use fixture_apis::methods as methods_v1;
+use fixture_apis::names as names_v1;
+use fixture_apis::other_name as nested_v2;
+use fixture_apis::plurals as plurals_v1;
+use fixture_apis::protected as protected_v1;
+use fixture_apis::shapes as shapes_v1;
+use fixture_apis::verbs as verbs_v1;
+use fixture_apis::versions::v1 as versions_v1;
+use fixture_apis::versions::v1alpha1 as versions_v1alpha1;
+use fixture_apis::versions::v1beta1 as versions_v1beta1;
 use genclient_runtime::{Value, scheme};
 use genclient_runtime::scheme::{DecodeError, KnownObject, KnownType};
 
@@ -10,252 +36,258 @@ use genclient_runtime::scheme::{DecodeError, KnownObject, KnownType};
 #[derive(Clone, Debug)]
 pub enum Object {
     /// `Parcel` of `v1`.
-    CoreV1Parcel(Box<::fixture_apis::core::Parcel>),
+    CoreV1Parcel(Box<core_v1::Parcel>),
     /// `ParcelList` of `v1`.
-    CoreV1ParcelList(Box<::fixture_apis::core::ParcelList>),
+    CoreV1ParcelList(Box<core_v1::ParcelList>),
     /// `Rich` of `crd.example.com/v1`.
-    CrdV1Rich(Box<::fixture_apis::crd::Rich>),
+    CrdV1Rich(Box<crd_v1::Rich>),
     /// `Block` of `documented.example.com/v1`.
-    DocumentedV1Block(Box<::fixture_apis::documented::Block>),
+    DocumentedV1Block(Box<documented_v1::Block>),
     /// `Documented` of `documented.example.com/v1`.
-    DocumentedV1Documented(Box<::fixture_apis::documented::Documented>),
+    DocumentedV1Documented(Box<documented_v1::Documented>),
     /// `Undocumented` of `documented.example.com/v1`.
-    DocumentedV1Undocumented(Box<::fixture_apis::documented::Undocumented>),
+    DocumentedV1Undocumented(Box<documented_v1::Undocumented>),
     /// `Twin` of `twin.test.io/v1`.
-    ElderV1Twin(Box<::fixture_apis::first_labels::twin_test::Twin>),
+    ElderV1Twin(Box<elder_v1::Twin>),
     /// `Sample` of `example.dev.io/v1`.
-    ExampleDevV1Sample(Box<::fixture_apis::first_labels::dev::Sample>),
+    ExampleDevV1Sample(Box<example_dev_v1::Sample>),
     /// `Sample` of `example.test.io/v1`.
-    ExampleTestV1Sample(Box<::fixture_apis::first_labels::test::Sample>),
+    ExampleTestV1Sample(Box<example_test_v1::Sample>),
     /// `Extra` of `extra.example.com/v1`.
-    ExtraV1Extra(Box<::extra_types::Extra>),
+    ExtraV1Extra(Box<extra_v1::Extra>),
     /// `Reference` of `fields.example.com/v1`.
-    FieldsV1Reference(Box<::fixture_apis::fields::Reference>),
+    FieldsV1Reference(Box<fields_v1::Reference>),
     /// `Model` of `3d.example.com/v1`.
-    Group3dV1Model(Box<::fixture_apis::group_names::digit::Model>),
+    Group3dV1Model(Box<group_3d_v1::Model>),
     /// `Dashed` of `hyphen-ated.example.com/v1-beta`.
-    HyphenAtedV1BetaDashed(Box<::fixture_apis::group_names::hyphen::Dashed>),
+    HyphenAtedV1BetaDashed(Box<hyphen_ated_v1_beta::Dashed>),
     /// `Label` of `lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll.example.com/v1`.
     LllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllV1Label(
-        Box<::fixture_apis::lengths::label::Label>,
+        Box<lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll_v1::Label>,
     ),
     /// `Kindindindindindindindindindindindindindindindindindindindx` of `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb.cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.io/v1`.
     LongestV1Kindindindindindindindindindindindindindindindindindindindx(
-        Box<
-            ::fixture_apis::lengths::Kindindindindindindindindindindindindindindindindindindindx,
-        >,
+        Box<longest_v1::Kindindindindindindindindindindindindindindindindindindindx>,
     ),
     /// `KindindindindindindindindindindindindindindindindindindindxList` of `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb.cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.io/v1`.
     LongestV1KindindindindindindindindindindindindindindindindindindindxList(
-        Box<
-            ::fixture_apis::lengths::KindindindindindindindindindindindindindindindindindindindxList,
-        >,
+        Box<longest_v1::KindindindindindindindindindindindindindindindindindindindxList>,
     ),
     /// `Machine` of `methods.example.com/v1`.
-    MethodsV1Machine(Box<::fixture_apis::methods::Machine>),
+    MethodsV1Machine(Box<methods_v1::Machine>),
     /// `Order` of `methods.example.com/v1`.
-    MethodsV1Order(Box<::fixture_apis::methods::Order>),
+    MethodsV1Order(Box<methods_v1::Order>),
     /// `Arc` of `names.example.com/v1`.
-    NamesV1Arc(Box<::fixture_apis::names::Arc>),
+    NamesV1Arc(Box<names_v1::Arc>),
     /// `Clientset` of `names.example.com/v1`.
-    NamesV1Clientset(Box<::fixture_apis::names::Clientset>),
+    NamesV1Clientset(Box<names_v1::Clientset>),
     /// `List` of `names.example.com/v1`.
-    NamesV1List(Box<::fixture_apis::names::List>),
+    NamesV1List(Box<names_v1::List>),
     /// `Match` of `names.example.com/v1`.
-    NamesV1Match(Box<::fixture_apis::names::Match>),
+    NamesV1Match(Box<names_v1::Match>),
     /// `Namespace` of `names.example.com/v1`.
-    NamesV1Namespace(Box<::fixture_apis::names::Namespace>),
+    NamesV1Namespace(Box<names_v1::Namespace>),
     /// `Object` of `names.example.com/v1`.
-    NamesV1Object(Box<::fixture_apis::names::Object>),
+    NamesV1Object(Box<names_v1::Object>),
     /// `Rest` of `names.example.com/v1`.
-    NamesV1Rest(Box<::fixture_apis::names::Rest>),
+    NamesV1Rest(Box<names_v1::Rest>),
     /// `Selfless` of `names.example.com/v1`.
-    NamesV1Selfless(Box<::fixture_apis::names::Selfless>),
+    NamesV1Selfless(Box<names_v1::Selfless>),
     /// `Shared` of `names.example.com/v1`.
-    NamesV1Shared(Box<::fixture_apis::names::Shared>),
+    NamesV1Shared(Box<names_v1::Shared>),
     /// `Status` of `names.example.com/v1`.
-    NamesV1Status(Box<::fixture_apis::names::Status>),
+    NamesV1Status(Box<names_v1::Status>),
     /// `Type` of `names.example.com/v1`.
-    NamesV1Type(Box<::fixture_apis::names::Type>),
+    NamesV1Type(Box<names_v1::Type>),
     /// `Typed` of `names.example.com/v1`.
-    NamesV1Typed(Box<::fixture_apis::names::Typed>),
+    NamesV1Typed(Box<names_v1::Typed>),
     /// `V1` of `names.example.com/v1`.
-    NamesV1V1(Box<::fixture_apis::names::V1>),
+    NamesV1V1(Box<names_v1::V1>),
     /// `Inner` of `nested.example.com/v1`.
-    NestedV1Inner(Box<::fixture_apis::facade::inner::Inner>),
+    NestedV1Inner(Box<nested_v1::Inner>),
     /// `Concealed` of `nested.example.com/v1beta1`.
-    NestedV1beta1Concealed(Box<::fixture_apis::given::Concealed>),
+    NestedV1beta1Concealed(Box<nested_v1beta1::Concealed>),
     /// `ConcealedList` of `nested.example.com/v1beta1`.
-    NestedV1beta1ConcealedList(Box<::fixture_apis::given::ConcealedList>),
+    NestedV1beta1ConcealedList(Box<nested_v1beta1::ConcealedList>),
     /// `Deep` of `nested.example.com/v1beta1`.
     NestedV1beta1Deep(Box<::fixture_apis::facade::Deep>),
     /// `ByPath` of `nested.example.com/v2`.
-    NestedV2ByPath(Box<::fixture_apis::other_name::ByPath>),
+    NestedV2ByPath(Box<nested_v2::ByPath>),
     /// `ByPathList` of `nested.example.com/v2`.
-    NestedV2ByPathList(Box<::fixture_apis::other_name::ByPathList>),
+    NestedV2ByPathList(Box<nested_v2::ByPathList>),
     /// `Datum` of `plurals.example.com/v1`.
-    PluralsV1Datum(Box<::fixture_apis::plurals::Datum>),
+    PluralsV1Datum(Box<plurals_v1::Datum>),
     /// `Endpoints` of `plurals.example.com/v1`.
-    PluralsV1Endpoints(Box<::fixture_apis::plurals::Endpoints>),
+    PluralsV1Endpoints(Box<plurals_v1::Endpoints>),
     /// `Gateway` of `plurals.example.com/v1`.
-    PluralsV1Gateway(Box<::fixture_apis::plurals::Gateway>),
+    PluralsV1Gateway(Box<plurals_v1::Gateway>),
     /// `Ingress` of `plurals.example.com/v1`.
-    PluralsV1Ingress(Box<::fixture_apis::plurals::Ingress>),
+    PluralsV1Ingress(Box<plurals_v1::Ingress>),
     /// `NetworkPolicy` of `plurals.example.com/v1`.
-    PluralsV1NetworkPolicy(Box<::fixture_apis::plurals::NetworkPolicy>),
+    PluralsV1NetworkPolicy(Box<plurals_v1::NetworkPolicy>),
     /// `VPCPeering` of `plurals.example.com/v1`.
-    PluralsV1VPCPeering(Box<::fixture_apis::plurals::VPCPeering>),
+    PluralsV1VPCPeering(Box<plurals_v1::VPCPeering>),
     /// `Aggregated` of `protected.k8s.io/v1`.
-    ProtectedV1Aggregated(Box<::fixture_apis::protected::Aggregated>),
+    ProtectedV1Aggregated(Box<protected_v1::Aggregated>),
     /// `Approved` of `protected.k8s.io/v1`.
-    ProtectedV1Approved(Box<::fixture_apis::protected::Approved>),
+    ProtectedV1Approved(Box<protected_v1::Approved>),
     /// `Marker` of `shapes.example.com/v1`.
-    ShapesV1Marker(Box<::fixture_apis::shapes::Marker>),
+    ShapesV1Marker(Box<shapes_v1::Marker>),
     /// `Moon` of `shapes.example.com/v1`.
-    ShapesV1Moon(Box<::fixture_apis::shapes::Moon>),
+    ShapesV1Moon(Box<shapes_v1::Moon>),
     /// `Plain` of `shapes.example.com/v1`.
-    ShapesV1Plain(Box<::fixture_apis::shapes::Plain>),
+    ShapesV1Plain(Box<shapes_v1::Plain>),
     /// `PlainList` of `shapes.example.com/v1`.
-    ShapesV1PlainList(Box<::fixture_apis::shapes::PlainList>),
+    ShapesV1PlainList(Box<shapes_v1::PlainList>),
     /// `Planet` of `shapes.example.com/v1`.
-    ShapesV1Planet(Box<::fixture_apis::shapes::Planet>),
+    ShapesV1Planet(Box<shapes_v1::Planet>),
     /// `Reported` of `shapes.example.com/v1`.
-    ShapesV1Reported(Box<::fixture_apis::shapes::Reported>),
+    ShapesV1Reported(Box<shapes_v1::Reported>),
     /// `Silent` of `shapes.example.com/v1`.
-    ShapesV1Silent(Box<::fixture_apis::shapes::Silent>),
+    ShapesV1Silent(Box<shapes_v1::Silent>),
     /// `Twin` of `twin.dev.io/v1`.
-    TwinV1Twin(Box<::fixture_apis::first_labels::twin_dev::Twin>),
+    TwinV1Twin(Box<twin_v1::Twin>),
     /// `Letter` of `type.example.com/v1`.
-    TypeV1Letter(Box<::fixture_apis::group_names::keyword::Letter>),
+    TypeV1Letter(Box<type_v1::Letter>),
     /// `ClusterNoVerbs` of `verbs.example.com/v1`.
-    VerbsV1ClusterNoVerbs(Box<::fixture_apis::verbs::ClusterNoVerbs>),
+    VerbsV1ClusterNoVerbs(Box<verbs_v1::ClusterNoVerbs>),
     /// `ClusterReadOnly` of `verbs.example.com/v1`.
-    VerbsV1ClusterReadOnly(Box<::fixture_apis::verbs::ClusterReadOnly>),
+    VerbsV1ClusterReadOnly(Box<verbs_v1::ClusterReadOnly>),
     /// `NoVerbs` of `verbs.example.com/v1`.
-    VerbsV1NoVerbs(Box<::fixture_apis::verbs::NoVerbs>),
+    VerbsV1NoVerbs(Box<verbs_v1::NoVerbs>),
     /// `OnlyGet` of `verbs.example.com/v1`.
-    VerbsV1OnlyGet(Box<::fixture_apis::verbs::OnlyGet>),
+    VerbsV1OnlyGet(Box<verbs_v1::OnlyGet>),
     /// `OnlyListGet` of `verbs.example.com/v1`.
-    VerbsV1OnlyListGet(Box<::fixture_apis::verbs::OnlyListGet>),
+    VerbsV1OnlyListGet(Box<verbs_v1::OnlyListGet>),
     /// `OnlyListWatch` of `verbs.example.com/v1`.
-    VerbsV1OnlyListWatch(Box<::fixture_apis::verbs::OnlyListWatch>),
+    VerbsV1OnlyListWatch(Box<verbs_v1::OnlyListWatch>),
     /// `OnlyStatus` of `verbs.example.com/v1`.
-    VerbsV1OnlyStatus(Box<::fixture_apis::verbs::OnlyStatus>),
+    VerbsV1OnlyStatus(Box<verbs_v1::OnlyStatus>),
     /// `OnlyWatch` of `verbs.example.com/v1`.
-    VerbsV1OnlyWatch(Box<::fixture_apis::verbs::OnlyWatch>),
+    VerbsV1OnlyWatch(Box<verbs_v1::OnlyWatch>),
     /// `OnlyWrites` of `verbs.example.com/v1`.
-    VerbsV1OnlyWrites(Box<::fixture_apis::verbs::OnlyWrites>),
+    VerbsV1OnlyWrites(Box<verbs_v1::OnlyWrites>),
     /// `ReadOnly` of `verbs.example.com/v1`.
-    VerbsV1ReadOnly(Box<::fixture_apis::verbs::ReadOnly>),
+    VerbsV1ReadOnly(Box<verbs_v1::ReadOnly>),
     /// `ReadOnlyWithoutWatch` of `verbs.example.com/v1`.
-    VerbsV1ReadOnlyWithoutWatch(Box<::fixture_apis::verbs::ReadOnlyWithoutWatch>),
+    VerbsV1ReadOnlyWithoutWatch(Box<verbs_v1::ReadOnlyWithoutWatch>),
     /// `Review` of `verbs.example.com/v1`.
-    VerbsV1Review(Box<::fixture_apis::verbs::Review>),
+    VerbsV1Review(Box<verbs_v1::Review>),
     /// `SkipCreate` of `verbs.example.com/v1`.
-    VerbsV1SkipCreate(Box<::fixture_apis::verbs::SkipCreate>),
+    VerbsV1SkipCreate(Box<verbs_v1::SkipCreate>),
     /// `SkipSome` of `verbs.example.com/v1`.
-    VerbsV1SkipSome(Box<::fixture_apis::verbs::SkipSome>),
+    VerbsV1SkipSome(Box<verbs_v1::SkipSome>),
     /// `SkipWatch` of `verbs.example.com/v1`.
-    VerbsV1SkipWatch(Box<::fixture_apis::verbs::SkipWatch>),
+    VerbsV1SkipWatch(Box<verbs_v1::SkipWatch>),
     /// `Gauge` of `versions.example.com/v1`.
-    VersionsV1Gauge(Box<::fixture_apis::versions::v1::Gauge>),
+    VersionsV1Gauge(Box<versions_v1::Gauge>),
     /// `GaugeList` of `versions.example.com/v1`.
-    VersionsV1GaugeList(Box<::fixture_apis::versions::v1::GaugeList>),
+    VersionsV1GaugeList(Box<versions_v1::GaugeList>),
     /// `Gauge` of `versions.example.com/v1alpha1`.
-    VersionsV1alpha1Gauge(Box<::fixture_apis::versions::v1alpha1::Gauge>),
+    VersionsV1alpha1Gauge(Box<versions_v1alpha1::Gauge>),
     /// `Gauge` of `versions.example.com/v1beta1`.
-    VersionsV1beta1Gauge(Box<::fixture_apis::versions::v1beta1::Gauge>),
+    VersionsV1beta1Gauge(Box<versions_v1beta1::Gauge>),
 }
 
 /// Decodes a YAML or JSON manifest of one or more documents.
+///
+/// # Errors
+///
+/// Returns an error for the first document that is not an object of a known type.
 pub fn decode(manifest: &str) -> Result<Vec<Object>, DecodeError> {
     scheme::decode(manifest)
 }
 
 /// Writes objects as a YAML manifest, a document each.
+///
+/// # Errors
+///
+/// Returns an error if an object cannot be written as YAML.
 pub fn encode(objects: &[Object]) -> Result<String, DecodeError> {
     scheme::encode(objects)
 }
 
 impl KnownObject for Object {
     const KNOWN_TYPES: &'static [KnownType] = &[
-        KnownType::of::<::fixture_apis::core::Parcel>(),
-        KnownType::of::<::fixture_apis::core::ParcelList>(),
-        KnownType::of::<::fixture_apis::crd::Rich>(),
-        KnownType::of::<::fixture_apis::documented::Block>(),
-        KnownType::of::<::fixture_apis::documented::Documented>(),
-        KnownType::of::<::fixture_apis::documented::Undocumented>(),
-        KnownType::of::<::fixture_apis::first_labels::twin_test::Twin>(),
-        KnownType::of::<::fixture_apis::first_labels::dev::Sample>(),
-        KnownType::of::<::fixture_apis::first_labels::test::Sample>(),
-        KnownType::of::<::extra_types::Extra>(),
-        KnownType::of::<::fixture_apis::fields::Reference>(),
-        KnownType::of::<::fixture_apis::group_names::digit::Model>(),
-        KnownType::of::<::fixture_apis::group_names::hyphen::Dashed>(),
-        KnownType::of::<::fixture_apis::lengths::label::Label>(),
+        KnownType::of::<core_v1::Parcel>(),
+        KnownType::of::<core_v1::ParcelList>(),
+        KnownType::of::<crd_v1::Rich>(),
+        KnownType::of::<documented_v1::Block>(),
+        KnownType::of::<documented_v1::Documented>(),
+        KnownType::of::<documented_v1::Undocumented>(),
+        KnownType::of::<elder_v1::Twin>(),
+        KnownType::of::<example_dev_v1::Sample>(),
+        KnownType::of::<example_test_v1::Sample>(),
+        KnownType::of::<extra_v1::Extra>(),
+        KnownType::of::<fields_v1::Reference>(),
+        KnownType::of::<group_3d_v1::Model>(),
+        KnownType::of::<hyphen_ated_v1_beta::Dashed>(),
         KnownType::of::<
-            ::fixture_apis::lengths::Kindindindindindindindindindindindindindindindindindindindx,
+            lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll_v1::Label,
         >(),
         KnownType::of::<
-            ::fixture_apis::lengths::KindindindindindindindindindindindindindindindindindindindxList,
+            longest_v1::Kindindindindindindindindindindindindindindindindindindindx,
         >(),
-        KnownType::of::<::fixture_apis::methods::Machine>(),
-        KnownType::of::<::fixture_apis::methods::Order>(),
-        KnownType::of::<::fixture_apis::names::Arc>(),
-        KnownType::of::<::fixture_apis::names::Clientset>(),
-        KnownType::of::<::fixture_apis::names::List>(),
-        KnownType::of::<::fixture_apis::names::Match>(),
-        KnownType::of::<::fixture_apis::names::Namespace>(),
-        KnownType::of::<::fixture_apis::names::Object>(),
-        KnownType::of::<::fixture_apis::names::Rest>(),
-        KnownType::of::<::fixture_apis::names::Selfless>(),
-        KnownType::of::<::fixture_apis::names::Shared>(),
-        KnownType::of::<::fixture_apis::names::Status>(),
-        KnownType::of::<::fixture_apis::names::Type>(),
-        KnownType::of::<::fixture_apis::names::Typed>(),
-        KnownType::of::<::fixture_apis::names::V1>(),
-        KnownType::of::<::fixture_apis::facade::inner::Inner>(),
-        KnownType::of::<::fixture_apis::given::Concealed>(),
-        KnownType::of::<::fixture_apis::given::ConcealedList>(),
+        KnownType::of::<
+            longest_v1::KindindindindindindindindindindindindindindindindindindindxList,
+        >(),
+        KnownType::of::<methods_v1::Machine>(),
+        KnownType::of::<methods_v1::Order>(),
+        KnownType::of::<names_v1::Arc>(),
+        KnownType::of::<names_v1::Clientset>(),
+        KnownType::of::<names_v1::List>(),
+        KnownType::of::<names_v1::Match>(),
+        KnownType::of::<names_v1::Namespace>(),
+        KnownType::of::<names_v1::Object>(),
+        KnownType::of::<names_v1::Rest>(),
+        KnownType::of::<names_v1::Selfless>(),
+        KnownType::of::<names_v1::Shared>(),
+        KnownType::of::<names_v1::Status>(),
+        KnownType::of::<names_v1::Type>(),
+        KnownType::of::<names_v1::Typed>(),
+        KnownType::of::<names_v1::V1>(),
+        KnownType::of::<nested_v1::Inner>(),
+        KnownType::of::<nested_v1beta1::Concealed>(),
+        KnownType::of::<nested_v1beta1::ConcealedList>(),
         KnownType::of::<::fixture_apis::facade::Deep>(),
-        KnownType::of::<::fixture_apis::other_name::ByPath>(),
-        KnownType::of::<::fixture_apis::other_name::ByPathList>(),
-        KnownType::of::<::fixture_apis::plurals::Datum>(),
-        KnownType::of::<::fixture_apis::plurals::Endpoints>(),
-        KnownType::of::<::fixture_apis::plurals::Gateway>(),
-        KnownType::of::<::fixture_apis::plurals::Ingress>(),
-        KnownType::of::<::fixture_apis::plurals::NetworkPolicy>(),
-        KnownType::of::<::fixture_apis::plurals::VPCPeering>(),
-        KnownType::of::<::fixture_apis::protected::Aggregated>(),
-        KnownType::of::<::fixture_apis::protected::Approved>(),
-        KnownType::of::<::fixture_apis::shapes::Marker>(),
-        KnownType::of::<::fixture_apis::shapes::Moon>(),
-        KnownType::of::<::fixture_apis::shapes::Plain>(),
-        KnownType::of::<::fixture_apis::shapes::PlainList>(),
-        KnownType::of::<::fixture_apis::shapes::Planet>(),
-        KnownType::of::<::fixture_apis::shapes::Reported>(),
-        KnownType::of::<::fixture_apis::shapes::Silent>(),
-        KnownType::of::<::fixture_apis::first_labels::twin_dev::Twin>(),
-        KnownType::of::<::fixture_apis::group_names::keyword::Letter>(),
-        KnownType::of::<::fixture_apis::verbs::ClusterNoVerbs>(),
-        KnownType::of::<::fixture_apis::verbs::ClusterReadOnly>(),
-        KnownType::of::<::fixture_apis::verbs::NoVerbs>(),
-        KnownType::of::<::fixture_apis::verbs::OnlyGet>(),
-        KnownType::of::<::fixture_apis::verbs::OnlyListGet>(),
-        KnownType::of::<::fixture_apis::verbs::OnlyListWatch>(),
-        KnownType::of::<::fixture_apis::verbs::OnlyStatus>(),
-        KnownType::of::<::fixture_apis::verbs::OnlyWatch>(),
-        KnownType::of::<::fixture_apis::verbs::OnlyWrites>(),
-        KnownType::of::<::fixture_apis::verbs::ReadOnly>(),
-        KnownType::of::<::fixture_apis::verbs::ReadOnlyWithoutWatch>(),
-        KnownType::of::<::fixture_apis::verbs::Review>(),
-        KnownType::of::<::fixture_apis::verbs::SkipCreate>(),
-        KnownType::of::<::fixture_apis::verbs::SkipSome>(),
-        KnownType::of::<::fixture_apis::verbs::SkipWatch>(),
-        KnownType::of::<::fixture_apis::versions::v1::Gauge>(),
-        KnownType::of::<::fixture_apis::versions::v1::GaugeList>(),
-        KnownType::of::<::fixture_apis::versions::v1alpha1::Gauge>(),
-        KnownType::of::<::fixture_apis::versions::v1beta1::Gauge>(),
+        KnownType::of::<nested_v2::ByPath>(),
+        KnownType::of::<nested_v2::ByPathList>(),
+        KnownType::of::<plurals_v1::Datum>(),
+        KnownType::of::<plurals_v1::Endpoints>(),
+        KnownType::of::<plurals_v1::Gateway>(),
+        KnownType::of::<plurals_v1::Ingress>(),
+        KnownType::of::<plurals_v1::NetworkPolicy>(),
+        KnownType::of::<plurals_v1::VPCPeering>(),
+        KnownType::of::<protected_v1::Aggregated>(),
+        KnownType::of::<protected_v1::Approved>(),
+        KnownType::of::<shapes_v1::Marker>(),
+        KnownType::of::<shapes_v1::Moon>(),
+        KnownType::of::<shapes_v1::Plain>(),
+        KnownType::of::<shapes_v1::PlainList>(),
+        KnownType::of::<shapes_v1::Planet>(),
+        KnownType::of::<shapes_v1::Reported>(),
+        KnownType::of::<shapes_v1::Silent>(),
+        KnownType::of::<twin_v1::Twin>(),
+        KnownType::of::<type_v1::Letter>(),
+        KnownType::of::<verbs_v1::ClusterNoVerbs>(),
+        KnownType::of::<verbs_v1::ClusterReadOnly>(),
+        KnownType::of::<verbs_v1::NoVerbs>(),
+        KnownType::of::<verbs_v1::OnlyGet>(),
+        KnownType::of::<verbs_v1::OnlyListGet>(),
+        KnownType::of::<verbs_v1::OnlyListWatch>(),
+        KnownType::of::<verbs_v1::OnlyStatus>(),
+        KnownType::of::<verbs_v1::OnlyWatch>(),
+        KnownType::of::<verbs_v1::OnlyWrites>(),
+        KnownType::of::<verbs_v1::ReadOnly>(),
+        KnownType::of::<verbs_v1::ReadOnlyWithoutWatch>(),
+        KnownType::of::<verbs_v1::Review>(),
+        KnownType::of::<verbs_v1::SkipCreate>(),
+        KnownType::of::<verbs_v1::SkipSome>(),
+        KnownType::of::<verbs_v1::SkipWatch>(),
+        KnownType::of::<versions_v1::Gauge>(),
+        KnownType::of::<versions_v1::GaugeList>(),
+        KnownType::of::<versions_v1alpha1::Gauge>(),
+        KnownType::of::<versions_v1beta1::Gauge>(),
     ];
 
     fn from_value(known_type: &KnownType, value: Value) -> Result<Self, DecodeError> {

@@ -3,13 +3,38 @@
 
 //! The factory of shared informers.
 
-use genclient_runtime::InformerFactory;
-use genclient_runtime::factory::{CacheSyncError, InformerFactoryBuilder};
-use crate::clientset::Clientset;
 use std::time::Duration;
 
+use genclient_runtime::InformerFactory;
+use genclient_runtime::factory::{CacheSyncError, InformerFactoryBuilder};
+
+use crate::clientset::Clientset;
+use super::core::CoreInformers;
+use super::crd::CrdInformers;
+use super::documented::DocumentedInformers;
+use super::elder::ElderInformers;
+use super::example_dev::ExampleDevInformers;
+use super::example_test::ExampleTestInformers;
+use super::extra::ExtraInformers;
+use super::fields::FieldsInformers;
+use super::group_3d::Group3dInformers;
+use super::hyphen_ated::HyphenAtedInformers;
+use super::lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll::LllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllInformers;
+use super::longest::LongestInformers;
+use super::methods::MethodsInformers;
+use super::names::NamesInformers;
+use super::nested::NestedInformers;
+use super::plurals::PluralsInformers;
+use super::protected::ProtectedInformers;
+use super::shapes::ShapesInformers;
+use super::twin::TwinInformers;
+use super::type_::TypeInformers;
+use super::verbs::VerbsInformers;
+use super::versions::VersionsInformers;
+
 /// Owns one informer for each kind, however often it is asked for.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct SharedInformerFactory {
     pub(super) factory: InformerFactory,
 }
@@ -21,117 +46,117 @@ impl SharedInformerFactory {
     }
 
     /// The informers of the group `core`.
-    pub fn core(&self) -> super::core::CoreInformers {
-        super::core::CoreInformers::new(self.factory.clone())
+    pub fn core(&self) -> CoreInformers {
+        CoreInformers::new(self.factory.clone())
     }
 
     /// The informers of the group `crd.example.com`.
-    pub fn crd(&self) -> super::crd::CrdInformers {
-        super::crd::CrdInformers::new(self.factory.clone())
+    pub fn crd(&self) -> CrdInformers {
+        CrdInformers::new(self.factory.clone())
     }
 
     /// The informers of the group `documented.example.com`.
-    pub fn documented(&self) -> super::documented::DocumentedInformers {
-        super::documented::DocumentedInformers::new(self.factory.clone())
+    pub fn documented(&self) -> DocumentedInformers {
+        DocumentedInformers::new(self.factory.clone())
     }
 
     /// The informers of the group `twin.test.io`.
-    pub fn elder(&self) -> super::elder::ElderInformers {
-        super::elder::ElderInformers::new(self.factory.clone())
+    pub fn elder(&self) -> ElderInformers {
+        ElderInformers::new(self.factory.clone())
     }
 
     /// The informers of the group `example.dev.io`.
-    pub fn example_dev(&self) -> super::example_dev::ExampleDevInformers {
-        super::example_dev::ExampleDevInformers::new(self.factory.clone())
+    pub fn example_dev(&self) -> ExampleDevInformers {
+        ExampleDevInformers::new(self.factory.clone())
     }
 
     /// The informers of the group `example.test.io`.
-    pub fn example_test(&self) -> super::example_test::ExampleTestInformers {
-        super::example_test::ExampleTestInformers::new(self.factory.clone())
+    pub fn example_test(&self) -> ExampleTestInformers {
+        ExampleTestInformers::new(self.factory.clone())
     }
 
     /// The informers of the group `extra.example.com`.
-    pub fn extra(&self) -> super::extra::ExtraInformers {
-        super::extra::ExtraInformers::new(self.factory.clone())
+    pub fn extra(&self) -> ExtraInformers {
+        ExtraInformers::new(self.factory.clone())
     }
 
     /// The informers of the group `fields.example.com`.
-    pub fn fields(&self) -> super::fields::FieldsInformers {
-        super::fields::FieldsInformers::new(self.factory.clone())
+    pub fn fields(&self) -> FieldsInformers {
+        FieldsInformers::new(self.factory.clone())
     }
 
     /// The informers of the group `3d.example.com`.
-    pub fn group_3d(&self) -> super::group_3d::Group3dInformers {
-        super::group_3d::Group3dInformers::new(self.factory.clone())
+    pub fn group_3d(&self) -> Group3dInformers {
+        Group3dInformers::new(self.factory.clone())
     }
 
     /// The informers of the group `hyphen-ated.example.com`.
-    pub fn hyphen_ated(&self) -> super::hyphen_ated::HyphenAtedInformers {
-        super::hyphen_ated::HyphenAtedInformers::new(self.factory.clone())
+    pub fn hyphen_ated(&self) -> HyphenAtedInformers {
+        HyphenAtedInformers::new(self.factory.clone())
     }
 
     /// The informers of the group `lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll.example.com`.
     pub fn lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll(
         &self,
-    ) -> super::lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll::LllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllInformers {
-        super::lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll::LllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllInformers::new(
+    ) -> LllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllInformers {
+        LllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllInformers::new(
             self.factory.clone(),
         )
     }
 
     /// The informers of the group `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb.cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.io`.
-    pub fn longest(&self) -> super::longest::LongestInformers {
-        super::longest::LongestInformers::new(self.factory.clone())
+    pub fn longest(&self) -> LongestInformers {
+        LongestInformers::new(self.factory.clone())
     }
 
     /// The informers of the group `methods.example.com`.
-    pub fn methods(&self) -> super::methods::MethodsInformers {
-        super::methods::MethodsInformers::new(self.factory.clone())
+    pub fn methods(&self) -> MethodsInformers {
+        MethodsInformers::new(self.factory.clone())
     }
 
     /// The informers of the group `names.example.com`.
-    pub fn names(&self) -> super::names::NamesInformers {
-        super::names::NamesInformers::new(self.factory.clone())
+    pub fn names(&self) -> NamesInformers {
+        NamesInformers::new(self.factory.clone())
     }
 
     /// The informers of the group `nested.example.com`.
-    pub fn nested(&self) -> super::nested::NestedInformers {
-        super::nested::NestedInformers::new(self.factory.clone())
+    pub fn nested(&self) -> NestedInformers {
+        NestedInformers::new(self.factory.clone())
     }
 
     /// The informers of the group `plurals.example.com`.
-    pub fn plurals(&self) -> super::plurals::PluralsInformers {
-        super::plurals::PluralsInformers::new(self.factory.clone())
+    pub fn plurals(&self) -> PluralsInformers {
+        PluralsInformers::new(self.factory.clone())
     }
 
     /// The informers of the group `protected.k8s.io`.
-    pub fn protected(&self) -> super::protected::ProtectedInformers {
-        super::protected::ProtectedInformers::new(self.factory.clone())
+    pub fn protected(&self) -> ProtectedInformers {
+        ProtectedInformers::new(self.factory.clone())
     }
 
     /// The informers of the group `shapes.example.com`.
-    pub fn shapes(&self) -> super::shapes::ShapesInformers {
-        super::shapes::ShapesInformers::new(self.factory.clone())
+    pub fn shapes(&self) -> ShapesInformers {
+        ShapesInformers::new(self.factory.clone())
     }
 
     /// The informers of the group `twin.dev.io`.
-    pub fn twin(&self) -> super::twin::TwinInformers {
-        super::twin::TwinInformers::new(self.factory.clone())
+    pub fn twin(&self) -> TwinInformers {
+        TwinInformers::new(self.factory.clone())
     }
 
     /// The informers of the group `type.example.com`.
-    pub fn type_(&self) -> super::type_::TypeInformers {
-        super::type_::TypeInformers::new(self.factory.clone())
+    pub fn type_(&self) -> TypeInformers {
+        TypeInformers::new(self.factory.clone())
     }
 
     /// The informers of the group `verbs.example.com`.
-    pub fn verbs(&self) -> super::verbs::VerbsInformers {
-        super::verbs::VerbsInformers::new(self.factory.clone())
+    pub fn verbs(&self) -> VerbsInformers {
+        VerbsInformers::new(self.factory.clone())
     }
 
     /// The informers of the group `versions.example.com`.
-    pub fn versions(&self) -> super::versions::VersionsInformers {
-        super::versions::VersionsInformers::new(self.factory.clone())
+    pub fn versions(&self) -> VersionsInformers {
+        VersionsInformers::new(self.factory.clone())
     }
 
     /// Starts every informer that was asked for and does not run yet; may be called many times.
@@ -144,7 +169,11 @@ impl SharedInformerFactory {
         self.factory.shutdown().await;
     }
 
-    /// Waits until every started informer has the whole state of the server, or says which has not, and why.
+    /// Waits until every started informer has the whole state of the server.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error that says which informer has not, and why.
     pub async fn wait_for_cache_sync(
         &self,
         deadline: Duration,

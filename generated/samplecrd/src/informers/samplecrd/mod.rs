@@ -7,8 +7,9 @@ use genclient_runtime::InformerFactory;
 
 pub mod v1;
 
-/// The informers of the group `samplecrd.k8s.io`, by version.
-#[derive(Clone)]
+/// Leads to the informers of `samplecrd.k8s.io`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct SamplecrdInformers {
     factory: InformerFactory,
 }

@@ -7,8 +7,9 @@ use genclient_runtime::InformerFactory;
 
 pub mod v1;
 
-/// The informers of the group `core`, by version.
-#[derive(Clone)]
+/// Leads to the informers of `core`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct CoreInformers {
     factory: InformerFactory,
 }

@@ -7,8 +7,9 @@ use genclient_runtime::InformerFactory;
 
 pub mod v1;
 
-/// The informers of the group `twin.test.io`, by version.
-#[derive(Clone)]
+/// Leads to the informers of `twin.test.io`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct ElderInformers {
     factory: InformerFactory,
 }

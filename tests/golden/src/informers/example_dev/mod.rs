@@ -7,8 +7,9 @@ use genclient_runtime::InformerFactory;
 
 pub mod v1;
 
-/// The informers of the group `example.dev.io`, by version.
-#[derive(Clone)]
+/// Leads to the informers of `example.dev.io`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct ExampleDevInformers {
     factory: InformerFactory,
 }

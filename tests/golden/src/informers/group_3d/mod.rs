@@ -7,8 +7,9 @@ use genclient_runtime::InformerFactory;
 
 pub mod v1;
 
-/// The informers of the group `3d.example.com`, by version.
-#[derive(Clone)]
+/// Leads to the informers of `3d.example.com`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct Group3dInformers {
     factory: InformerFactory,
 }

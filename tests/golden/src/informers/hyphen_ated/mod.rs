@@ -7,8 +7,9 @@ use genclient_runtime::InformerFactory;
 
 pub mod v1_beta;
 
-/// The informers of the group `hyphen-ated.example.com`, by version.
-#[derive(Clone)]
+/// Leads to the informers of `hyphen-ated.example.com`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct HyphenAtedInformers {
     factory: InformerFactory,
 }

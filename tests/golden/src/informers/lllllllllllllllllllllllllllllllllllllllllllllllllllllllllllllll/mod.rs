@@ -7,8 +7,9 @@ use genclient_runtime::InformerFactory;
 
 pub mod v1;
 
-/// The informers of the group `lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll.example.com`, by version.
-#[derive(Clone)]
+/// Leads to the informers of `lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll.example.com`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct LllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllInformers {
     factory: InformerFactory,
 }

@@ -7,8 +7,9 @@ use genclient_runtime::InformerFactory;
 
 pub mod v1;
 
-/// The informers of the group `names.example.com`, by version.
-#[derive(Clone)]
+/// Leads to the informers of `names.example.com`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct NamesInformers {
     factory: InformerFactory,
 }

@@ -9,8 +9,9 @@ pub mod v1;
 pub mod v1beta1;
 pub mod v2;
 
-/// The informers of the group `nested.example.com`, by version.
-#[derive(Clone)]
+/// Leads to the informers of `nested.example.com`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct NestedInformers {
     factory: InformerFactory,
 }

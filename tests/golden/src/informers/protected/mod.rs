@@ -7,8 +7,9 @@ use genclient_runtime::InformerFactory;
 
 pub mod v1;
 
-/// The informers of the group `protected.k8s.io`, by version.
-#[derive(Clone)]
+/// Leads to the informers of `protected.k8s.io`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct ProtectedInformers {
     factory: InformerFactory,
 }

@@ -7,8 +7,9 @@ use genclient_runtime::InformerFactory;
 
 pub mod v1;
 
-/// The informers of the group `shapes.example.com`, by version.
-#[derive(Clone)]
+/// Leads to the informers of `shapes.example.com`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct ShapesInformers {
     factory: InformerFactory,
 }

@@ -7,8 +7,9 @@ use genclient_runtime::InformerFactory;
 
 pub mod v1;
 
-/// The informers of the group `twin.dev.io`, by version.
-#[derive(Clone)]
+/// Leads to the informers of `twin.dev.io`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct TwinInformers {
     factory: InformerFactory,
 }

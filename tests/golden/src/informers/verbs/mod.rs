@@ -7,8 +7,9 @@ use genclient_runtime::InformerFactory;
 
 pub mod v1;
 
-/// The informers of the group `verbs.example.com`, by version.
-#[derive(Clone)]
+/// Leads to the informers of `verbs.example.com`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct VerbsInformers {
     factory: InformerFactory,
 }

@@ -9,8 +9,9 @@ pub mod v1;
 pub mod v1alpha1;
 pub mod v1beta1;
 
-/// The informers of the group `versions.example.com`, by version.
-#[derive(Clone)]
+/// Leads to the informers of `versions.example.com`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct VersionsInformers {
     factory: InformerFactory,
 }

@@ -4,13 +4,15 @@
 //! The informer of `AppService` (`appcontroller.k8s.io/v1alpha1`).
 
 use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::appcontroller::v1alpha1::AppServiceLister;
 use samplecrd_apis::appcontroller::v1alpha1;
 
-/// The informer of `AppService`, shared by all who ask the factory for it.
+use crate::listers::appcontroller::v1alpha1::AppServiceLister;
+
+/// The informer of [`v1alpha1::AppService`], shared by all who ask the factory for it.
 ///
 /// AppService describes an application that runs as one Deployment.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct AppServiceInformer {
     factory: InformerFactory,
 }

@@ -9,8 +9,9 @@ mod app_service;
 
 pub use app_service::AppServiceInformer;
 
-/// The informers of `appcontroller.k8s.io/v1alpha1`.
-#[derive(Clone)]
+/// Leads to the informers of `appcontroller.k8s.io/v1alpha1`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct V1alpha1Informers {
     factory: InformerFactory,
 }

@@ -9,8 +9,9 @@ mod network;
 
 pub use network::NetworkInformer;
 
-/// The informers of `samplecrd.k8s.io/v1`.
-#[derive(Clone)]
+/// Leads to the informers of `samplecrd.k8s.io/v1`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct V1Informers {
     factory: InformerFactory,
 }

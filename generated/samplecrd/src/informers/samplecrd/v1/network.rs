@@ -4,13 +4,15 @@
 //! The informer of `Network` (`samplecrd.k8s.io/v1`).
 
 use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::samplecrd::v1::NetworkLister;
 use samplecrd_apis::samplecrd::v1;
 
-/// The informer of `Network`, shared by all who ask the factory for it.
+use crate::listers::samplecrd::v1::NetworkLister;
+
+/// The informer of [`v1::Network`], shared by all who ask the factory for it.
 ///
 /// Network describes a network that the provider must hold.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct NetworkInformer {
     factory: InformerFactory,
 }

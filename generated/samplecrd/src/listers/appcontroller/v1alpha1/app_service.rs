@@ -3,14 +3,16 @@
 
 //! The lister of `AppService` (`appcontroller.k8s.io/v1alpha1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use samplecrd_apis::appcontroller::v1alpha1;
 use std::sync::Arc;
 
-/// Reads `AppService` objects from an informer's cache.
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+use samplecrd_apis::appcontroller::v1alpha1;
+
+/// Reads [`v1alpha1::AppService`] objects from an informer's cache.
 ///
 /// AppService describes an application that runs as one Deployment.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct AppServiceLister {
     lister: Lister<v1alpha1::AppService>,
 }
@@ -22,6 +24,7 @@ impl AppServiceLister {
     }
 
     /// Every `AppService` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1alpha1::AppService>> {
         self.lister.list(selector)
     }

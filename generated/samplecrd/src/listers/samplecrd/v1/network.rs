@@ -3,14 +3,16 @@
 
 //! The lister of `Network` (`samplecrd.k8s.io/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use samplecrd_apis::samplecrd::v1;
 use std::sync::Arc;
 
-/// Reads `Network` objects from an informer's cache.
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+use samplecrd_apis::samplecrd::v1;
+
+/// Reads [`v1::Network`] objects from an informer's cache.
 ///
 /// Network describes a network that the provider must hold.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct NetworkLister {
     lister: Lister<v1::Network>,
 }
@@ -22,6 +24,7 @@ impl NetworkLister {
     }
 
     /// Every `Network` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Network>> {
         self.lister.list(selector)
     }

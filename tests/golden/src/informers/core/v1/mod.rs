@@ -9,8 +9,9 @@ mod parcel;
 
 pub use parcel::ParcelInformer;
 
-/// The informers of `v1`.
-#[derive(Clone)]
+/// Leads to the informers of `v1`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct V1Informers {
     factory: InformerFactory,
 }

@@ -3,14 +3,16 @@
 
 //! The informer of `Parcel` (`v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::core::v1::ParcelLister;
 use fixture_apis::core as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Parcel`, shared by all who ask the factory for it.
+use crate::listers::core::v1::ParcelLister;
+
+/// The informer of [`v1::Parcel`], shared by all who ask the factory for it.
 ///
 /// Parcel is a kind of the core group.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct ParcelInformer {
     factory: InformerFactory,
 }

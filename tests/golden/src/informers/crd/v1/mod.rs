@@ -9,8 +9,9 @@ mod rich;
 
 pub use rich::RichInformer;
 
-/// The informers of `crd.example.com/v1`.
-#[derive(Clone)]
+/// Leads to the informers of `crd.example.com/v1`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct V1Informers {
     factory: InformerFactory,
 }

@@ -3,14 +3,16 @@
 
 //! The informer of `Rich` (`crd.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::crd::v1::RichLister;
 use fixture_apis::crd as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Rich`, shared by all who ask the factory for it.
+use crate::listers::crd::v1::RichLister;
+
+/// The informer of [`v1::Rich`], shared by all who ask the factory for it.
 ///
 /// Rich uses every attribute that concerns the CRD.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct RichInformer {
     factory: InformerFactory,
 }

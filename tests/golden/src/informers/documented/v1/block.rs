@@ -3,19 +3,14 @@
 
 //! The informer of `Block` (`documented.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::documented::v1::BlockLister;
 use fixture_apis::documented as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Block`, shared by all who ask the factory for it.
-///
-///
-/// * A block comment, with a star in front of each line.
-/// *
-/// * It ends with an attribute.
-///
-/// The last sentence is written as an attribute.
-#[derive(Clone)]
+use crate::listers::documented::v1::BlockLister;
+
+/// The informer of [`v1::Block`], shared by all who ask the factory for it.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct BlockInformer {
     factory: InformerFactory,
 }

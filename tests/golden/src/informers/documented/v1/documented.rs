@@ -3,31 +3,14 @@
 
 //! The informer of `Documented` (`documented.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::documented::v1::DocumentedLister;
 use fixture_apis::documented as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Documented`, shared by all who ask the factory for it.
-///
-/// Documented has "quotes", back\slashes, `code`, a link to `Spec` and one to its spec,
-/// Unicode (naïve, 日本語, 🦀), a brace {, and a URL: <https://kubernetes.io>.
-///
-/// # Example
-///
-/// ```text
-/// let spec = Spec { size: 1 };
-/// assert_eq!(spec.size, 1);
-/// ```
-///
-/// ~~~yaml
-/// spec:
-///   size: 1
-/// ~~~
-///
-/// - a list,
-///   whose item goes on
-///
-#[derive(Clone)]
+use crate::listers::documented::v1::DocumentedLister;
+
+/// The informer of [`v1::Documented`], shared by all who ask the factory for it.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct DocumentedInformer {
     factory: InformerFactory,
 }

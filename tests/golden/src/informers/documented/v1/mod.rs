@@ -13,8 +13,9 @@ pub use block::BlockInformer;
 pub use documented::DocumentedInformer;
 pub use undocumented::UndocumentedInformer;
 
-/// The informers of `documented.example.com/v1`.
-#[derive(Clone)]
+/// Leads to the informers of `documented.example.com/v1`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct V1Informers {
     factory: InformerFactory,
 }

@@ -3,12 +3,14 @@
 
 //! The informer of `Undocumented` (`documented.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::documented::v1::UndocumentedLister;
 use fixture_apis::documented as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Undocumented`, shared by all who ask the factory for it.
-#[derive(Clone)]
+use crate::listers::documented::v1::UndocumentedLister;
+
+/// The informer of [`v1::Undocumented`], shared by all who ask the factory for it.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct UndocumentedInformer {
     factory: InformerFactory,
 }

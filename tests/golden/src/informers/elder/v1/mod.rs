@@ -9,8 +9,9 @@ mod twin;
 
 pub use twin::TwinInformer;
 
-/// The informers of `twin.test.io/v1`.
-#[derive(Clone)]
+/// Leads to the informers of `twin.test.io/v1`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct V1Informers {
     factory: InformerFactory,
 }

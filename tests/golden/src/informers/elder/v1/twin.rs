@@ -3,14 +3,16 @@
 
 //! The informer of `Twin` (`twin.test.io/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::elder::v1::TwinLister;
 use fixture_apis::first_labels::twin_test as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Twin`, shared by all who ask the factory for it.
+use crate::listers::elder::v1::TwinLister;
+
+/// The informer of [`v1::Twin`], shared by all who ask the factory for it.
 ///
 /// A twin with a name.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct TwinInformer {
     factory: InformerFactory,
 }

@@ -9,8 +9,9 @@ mod sample;
 
 pub use sample::SampleInformer;
 
-/// The informers of `example.test.io/v1`.
-#[derive(Clone)]
+/// Leads to the informers of `example.test.io/v1`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct V1Informers {
     factory: InformerFactory,
 }

@@ -3,14 +3,16 @@
 
 //! The informer of `Sample` (`example.test.io/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::example_test::v1::SampleLister;
 use fixture_apis::first_labels::test as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Sample`, shared by all who ask the factory for it.
+use crate::listers::example_test::v1::SampleLister;
+
+/// The informer of [`v1::Sample`], shared by all who ask the factory for it.
 ///
 /// A kind that both groups have.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct SampleInformer {
     factory: InformerFactory,
 }

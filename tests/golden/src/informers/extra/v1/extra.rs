@@ -3,14 +3,16 @@
 
 //! The informer of `Extra` (`extra.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::extra::v1::ExtraLister;
 use extra_types as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Extra`, shared by all who ask the factory for it.
+use crate::listers::extra::v1::ExtraLister;
+
+/// The informer of [`v1::Extra`], shared by all who ask the factory for it.
 ///
 /// Extra is a kind at the root of its crate.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct ExtraInformer {
     factory: InformerFactory,
 }

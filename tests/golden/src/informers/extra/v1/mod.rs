@@ -9,8 +9,9 @@ mod extra;
 
 pub use extra::ExtraInformer;
 
-/// The informers of `extra.example.com/v1`.
-#[derive(Clone)]
+/// Leads to the informers of `extra.example.com/v1`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct V1Informers {
     factory: InformerFactory,
 }

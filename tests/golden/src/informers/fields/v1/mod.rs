@@ -9,8 +9,9 @@ mod reference;
 
 pub use reference::ReferenceInformer;
 
-/// The informers of `fields.example.com/v1`.
-#[derive(Clone)]
+/// Leads to the informers of `fields.example.com/v1`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct V1Informers {
     factory: InformerFactory,
 }

@@ -3,14 +3,16 @@
 
 //! The informer of `Reference` (`fields.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::fields::v1::ReferenceLister;
 use fixture_apis::fields as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Reference`, shared by all who ask the factory for it.
+use crate::listers::fields::v1::ReferenceLister;
+
+/// The informer of [`v1::Reference`], shared by all who ask the factory for it.
 ///
 /// Reference points at another object, and says so in fields with well-known names.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct ReferenceInformer {
     factory: InformerFactory,
 }

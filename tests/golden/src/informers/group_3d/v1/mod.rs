@@ -9,8 +9,9 @@ mod model;
 
 pub use model::ModelInformer;
 
-/// The informers of `3d.example.com/v1`.
-#[derive(Clone)]
+/// Leads to the informers of `3d.example.com/v1`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct V1Informers {
     factory: InformerFactory,
 }

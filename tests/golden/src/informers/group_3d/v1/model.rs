@@ -3,14 +3,16 @@
 
 //! The informer of `Model` (`3d.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::group_3d::v1::ModelLister;
 use fixture_apis::group_names::digit as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Model`, shared by all who ask the factory for it.
+use crate::listers::group_3d::v1::ModelLister;
+
+/// The informer of [`v1::Model`], shared by all who ask the factory for it.
 ///
 /// A kind of a group that starts with a digit.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct ModelInformer {
     factory: InformerFactory,
 }

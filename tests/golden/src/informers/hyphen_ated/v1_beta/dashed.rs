@@ -3,14 +3,16 @@
 
 //! The informer of `Dashed` (`hyphen-ated.example.com/v1-beta`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::hyphen_ated::v1_beta::DashedLister;
 use fixture_apis::group_names::hyphen as v1_beta;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Dashed`, shared by all who ask the factory for it.
+use crate::listers::hyphen_ated::v1_beta::DashedLister;
+
+/// The informer of [`v1_beta::Dashed`], shared by all who ask the factory for it.
 ///
 /// A kind of a group with a hyphen.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct DashedInformer {
     factory: InformerFactory,
 }

@@ -9,8 +9,9 @@ mod dashed;
 
 pub use dashed::DashedInformer;
 
-/// The informers of `hyphen-ated.example.com/v1-beta`.
-#[derive(Clone)]
+/// Leads to the informers of `hyphen-ated.example.com/v1-beta`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct V1BetaInformers {
     factory: InformerFactory,
 }

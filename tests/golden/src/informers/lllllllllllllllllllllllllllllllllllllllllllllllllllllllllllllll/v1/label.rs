@@ -3,14 +3,16 @@
 
 //! The informer of `Label` (`lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll::v1::LabelLister;
 use fixture_apis::lengths::label as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Label`, shared by all who ask the factory for it.
+use crate::listers::lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll::v1::LabelLister;
+
+/// The informer of [`v1::Label`], shared by all who ask the factory for it.
 ///
 /// A kind of a group with a long label.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct LabelInformer {
     factory: InformerFactory,
 }

@@ -9,8 +9,9 @@ mod label;
 
 pub use label::LabelInformer;
 
-/// The informers of `lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll.example.com/v1`.
-#[derive(Clone)]
+/// Leads to the informers of `lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll.example.com/v1`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct V1Informers {
     factory: InformerFactory,
 }

@@ -3,14 +3,16 @@
 
 //! The informer of `Kindindindindindindindindindindindindindindindindindindindx` (`aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb.cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.io/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::longest::v1::KindindindindindindindindindindindindindindindindindindindxLister;
 use fixture_apis::lengths as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Kindindindindindindindindindindindindindindindindindindindx`, shared by all who ask the factory for it.
+use crate::listers::longest::v1::KindindindindindindindindindindindindindindindindindindindxLister;
+
+/// The informer of [`v1::Kindindindindindindindindindindindindindindindindindindindx`], shared by all who ask the factory for it.
 ///
 /// The longest kind in the longest group.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct KindindindindindindindindindindindindindindindindindindindxInformer {
     factory: InformerFactory,
 }

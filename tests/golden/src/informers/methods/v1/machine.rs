@@ -3,14 +3,16 @@
 
 //! The informer of `Machine` (`methods.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::methods::v1::MachineLister;
 use fixture_apis::methods as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Machine`, shared by all who ask the factory for it.
+use crate::listers::methods::v1::MachineLister;
+
+/// The informer of [`v1::Machine`], shared by all who ask the factory for it.
 ///
 /// Machine has a method for every verb, on a subresource.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct MachineInformer {
     factory: InformerFactory,
 }

@@ -9,8 +9,9 @@ mod machine;
 
 pub use machine::MachineInformer;
 
-/// The informers of `methods.example.com/v1`.
-#[derive(Clone)]
+/// Leads to the informers of `methods.example.com/v1`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct V1Informers {
     factory: InformerFactory,
 }

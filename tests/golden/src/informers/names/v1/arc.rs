@@ -3,14 +3,16 @@
 
 //! The informer of `Arc` (`names.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::names::v1::ArcLister;
 use fixture_apis::names as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Arc`, shared by all who ask the factory for it.
+use crate::listers::names::v1::ArcLister;
+
+/// The informer of [`v1::Arc`], shared by all who ask the factory for it.
 ///
 /// The name of a type that every file uses.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct ArcInformer {
     factory: InformerFactory,
 }

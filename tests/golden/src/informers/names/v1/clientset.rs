@@ -3,14 +3,16 @@
 
 //! The informer of `Clientset` (`names.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::names::v1::ClientsetLister;
 use fixture_apis::names as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Clientset`, shared by all who ask the factory for it.
+use crate::listers::names::v1::ClientsetLister;
+
+/// The informer of [`v1::Clientset`], shared by all who ask the factory for it.
 ///
 /// The clientset's own name.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct ClientsetInformer {
     factory: InformerFactory,
 }

@@ -3,14 +3,16 @@
 
 //! The informer of `List` (`names.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::names::v1::ListLister;
 use fixture_apis::names as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `List`, shared by all who ask the factory for it.
+use crate::listers::names::v1::ListLister;
+
+/// The informer of [`v1::List`], shared by all who ask the factory for it.
 ///
 /// The ending of every list, and the name of a request.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct ListInformer {
     factory: InformerFactory,
 }

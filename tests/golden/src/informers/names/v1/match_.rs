@@ -3,14 +3,16 @@
 
 //! The informer of `Match` (`names.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::names::v1::MatchLister;
 use fixture_apis::names as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Match`, shared by all who ask the factory for it.
+use crate::listers::names::v1::MatchLister;
+
+/// The informer of [`v1::Match`], shared by all who ask the factory for it.
 ///
 /// A keyword whose plural is none.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct MatchInformer {
     factory: InformerFactory,
 }

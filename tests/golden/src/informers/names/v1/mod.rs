@@ -33,8 +33,9 @@ pub use type_::TypeInformer;
 pub use typed::TypedInformer;
 pub use v1_::V1Informer;
 
-/// The informers of `names.example.com/v1`.
-#[derive(Clone)]
+/// Leads to the informers of `names.example.com/v1`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct V1Informers {
     factory: InformerFactory,
 }

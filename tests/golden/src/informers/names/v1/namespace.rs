@@ -3,14 +3,16 @@
 
 //! The informer of `Namespace` (`names.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::names::v1::NamespaceLister;
 use fixture_apis::names as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Namespace`, shared by all who ask the factory for it.
+use crate::listers::names::v1::NamespaceLister;
+
+/// The informer of [`v1::Namespace`], shared by all who ask the factory for it.
 ///
 /// Its lister is called like the runtime's.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct NamespaceInformer {
     factory: InformerFactory,
 }

@@ -3,14 +3,16 @@
 
 //! The informer of `Object` (`names.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::names::v1::ObjectLister;
 use fixture_apis::names as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Object`, shared by all who ask the factory for it.
+use crate::listers::names::v1::ObjectLister;
+
+/// The informer of [`v1::Object`], shared by all who ask the factory for it.
 ///
 /// The name of the enum of all known types.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct ObjectInformer {
     factory: InformerFactory,
 }

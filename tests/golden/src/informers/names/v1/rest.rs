@@ -3,14 +3,16 @@
 
 //! The informer of `Rest` (`names.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::names::v1::RestLister;
 use fixture_apis::names as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Rest`, shared by all who ask the factory for it.
+use crate::listers::names::v1::RestLister;
+
+/// The informer of [`v1::Rest`], shared by all who ask the factory for it.
 ///
 /// Its client is called like the connection that all clients share.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct RestInformer {
     factory: InformerFactory,
 }

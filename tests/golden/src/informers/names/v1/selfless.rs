@@ -3,14 +3,16 @@
 
 //! The informer of `Selfless` (`names.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::names::v1::SelflessLister;
 use fixture_apis::names as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Selfless`, shared by all who ask the factory for it.
+use crate::listers::names::v1::SelflessLister;
+
+/// The informer of [`v1::Selfless`], shared by all who ask the factory for it.
 ///
 /// A keyword in the plural, where a path cannot have it either.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct SelflessInformer {
     factory: InformerFactory,
 }

@@ -3,14 +3,16 @@
 
 //! The informer of `Shared` (`names.example.com/v1`).
 
-use genclient_runtime::InformerFactory;
-use crate::listers::names::v1::SharedLister;
 use fixture_apis::names as v1;
+use genclient_runtime::InformerFactory;
 
-/// The informer of `Shared`, shared by all who ask the factory for it.
+use crate::listers::names::v1::SharedLister;
+
+/// The informer of [`v1::Shared`], shared by all who ask the factory for it.
 ///
 /// Its informer is called like the runtime's.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct SharedInformer {
     factory: InformerFactory,
 }

@@ -3,14 +3,16 @@
 
 //! The informer of `Status` (`names.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::names::v1::StatusLister;
 use fixture_apis::names as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Status`, shared by all who ask the factory for it.
+use crate::listers::names::v1::StatusLister;
+
+/// The informer of [`v1::Status`], shared by all who ask the factory for it.
 ///
 /// The name of Kubernetes' own `Status`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct StatusInformer {
     factory: InformerFactory,
 }

@@ -3,14 +3,16 @@
 
 //! The informer of `Type` (`names.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::names::v1::TypeLister;
 use fixture_apis::names as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Type`, shared by all who ask the factory for it.
+use crate::listers::names::v1::TypeLister;
+
+/// The informer of [`v1::Type`], shared by all who ask the factory for it.
 ///
 /// A keyword in lower case.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct TypeInformer {
     factory: InformerFactory,
 }

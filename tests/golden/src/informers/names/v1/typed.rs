@@ -3,14 +3,16 @@
 
 //! The informer of `Typed` (`names.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::names::v1::TypedLister;
 use fixture_apis::names as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Typed`, shared by all who ask the factory for it.
+use crate::listers::names::v1::TypedLister;
+
+/// The informer of [`v1::Typed`], shared by all who ask the factory for it.
 ///
 /// Its client is called like the runtime's.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct TypedInformer {
     factory: InformerFactory,
 }

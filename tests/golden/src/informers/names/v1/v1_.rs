@@ -3,14 +3,16 @@
 
 //! The informer of `V1` (`names.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::names::v1::V1Lister;
 use fixture_apis::names as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `V1`, shared by all who ask the factory for it.
+use crate::listers::names::v1::V1Lister;
+
+/// The informer of [`v1::V1`], shared by all who ask the factory for it.
 ///
 /// The name of the generated module for informers, and of a version.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct V1Informer {
     factory: InformerFactory,
 }

@@ -3,14 +3,16 @@
 
 //! The informer of `Inner` (`nested.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::nested::v1::InnerLister;
 use fixture_apis::facade::inner as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Inner`, shared by all who ask the factory for it.
+use crate::listers::nested::v1::InnerLister;
+
+/// The informer of [`v1::Inner`], shared by all who ask the factory for it.
 ///
 /// Inner is reached through a glob.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct InnerInformer {
     factory: InformerFactory,
 }

@@ -9,8 +9,9 @@ mod inner;
 
 pub use inner::InnerInformer;
 
-/// The informers of `nested.example.com/v1`.
-#[derive(Clone)]
+/// Leads to the informers of `nested.example.com/v1`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct V1Informers {
     factory: InformerFactory,
 }

@@ -3,14 +3,16 @@
 
 //! The informer of `Concealed` (`nested.example.com/v1beta1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::nested::v1beta1::ConcealedLister;
 use fixture_apis::given as v1beta1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Concealed`, shared by all who ask the factory for it.
+use crate::listers::nested::v1beta1::ConcealedLister;
+
+/// The informer of [`v1beta1::Concealed`], shared by all who ask the factory for it.
 ///
 /// Concealed names its own path.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct ConcealedInformer {
     factory: InformerFactory,
 }

@@ -3,14 +3,16 @@
 
 //! The informer of `Deep` (`nested.example.com/v1beta1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::nested::v1beta1::DeepLister;
 use fixture_apis::facade as v1beta1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Deep`, shared by all who ask the factory for it.
+use crate::listers::nested::v1beta1::DeepLister;
+
+/// The informer of [`v1beta1::Deep`], shared by all who ask the factory for it.
 ///
 /// Deep is re-exported by name.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct DeepInformer {
     factory: InformerFactory,
 }

@@ -11,8 +11,9 @@ mod deep;
 pub use concealed::ConcealedInformer;
 pub use deep::DeepInformer;
 
-/// The informers of `nested.example.com/v1beta1`.
-#[derive(Clone)]
+/// Leads to the informers of `nested.example.com/v1beta1`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct V1beta1Informers {
     factory: InformerFactory,
 }

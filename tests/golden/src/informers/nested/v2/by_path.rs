@@ -3,14 +3,16 @@
 
 //! The informer of `ByPath` (`nested.example.com/v2`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::nested::v2::ByPathLister;
 use fixture_apis::other_name as v2;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `ByPath`, shared by all who ask the factory for it.
+use crate::listers::nested::v2::ByPathLister;
+
+/// The informer of [`v2::ByPath`], shared by all who ask the factory for it.
 ///
 /// ByPath is re-exported through a module with another name.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct ByPathInformer {
     factory: InformerFactory,
 }

@@ -9,8 +9,9 @@ mod by_path;
 
 pub use by_path::ByPathInformer;
 
-/// The informers of `nested.example.com/v2`.
-#[derive(Clone)]
+/// Leads to the informers of `nested.example.com/v2`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct V2Informers {
     factory: InformerFactory,
 }

@@ -3,14 +3,16 @@
 
 //! The informer of `Datum` (`plurals.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::plurals::v1::DatumLister;
 use fixture_apis::plurals as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Datum`, shared by all who ask the factory for it.
+use crate::listers::plurals::v1::DatumLister;
+
+/// The informer of [`v1::Datum`], shared by all who ask the factory for it.
 ///
 /// A plural that no rule finds.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct DatumInformer {
     factory: InformerFactory,
 }

@@ -3,14 +3,16 @@
 
 //! The informer of `Endpoints` (`plurals.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::plurals::v1::EndpointsLister;
 use fixture_apis::plurals as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Endpoints`, shared by all who ask the factory for it.
+use crate::listers::plurals::v1::EndpointsLister;
+
+/// The informer of [`v1::Endpoints`], shared by all who ask the factory for it.
 ///
 /// A kind that is a plural already.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct EndpointsInformer {
     factory: InformerFactory,
 }

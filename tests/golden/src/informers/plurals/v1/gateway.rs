@@ -3,14 +3,16 @@
 
 //! The informer of `Gateway` (`plurals.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::plurals::v1::GatewayLister;
 use fixture_apis::plurals as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Gateway`, shared by all who ask the factory for it.
+use crate::listers::plurals::v1::GatewayLister;
+
+/// The informer of [`v1::Gateway`], shared by all who ask the factory for it.
 ///
 /// `gateways`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct GatewayInformer {
     factory: InformerFactory,
 }

@@ -3,14 +3,16 @@
 
 //! The informer of `Ingress` (`plurals.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::plurals::v1::IngressLister;
 use fixture_apis::plurals as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Ingress`, shared by all who ask the factory for it.
+use crate::listers::plurals::v1::IngressLister;
+
+/// The informer of [`v1::Ingress`], shared by all who ask the factory for it.
 ///
 /// `ingresses`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct IngressInformer {
     factory: InformerFactory,
 }

@@ -19,8 +19,9 @@ pub use ingress::IngressInformer;
 pub use network_policy::NetworkPolicyInformer;
 pub use vpc_peering::VPCPeeringInformer;
 
-/// The informers of `plurals.example.com/v1`.
-#[derive(Clone)]
+/// Leads to the informers of `plurals.example.com/v1`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct V1Informers {
     factory: InformerFactory,
 }

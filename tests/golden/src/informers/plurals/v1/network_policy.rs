@@ -3,14 +3,16 @@
 
 //! The informer of `NetworkPolicy` (`plurals.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::plurals::v1::NetworkPolicyLister;
 use fixture_apis::plurals as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `NetworkPolicy`, shared by all who ask the factory for it.
+use crate::listers::plurals::v1::NetworkPolicyLister;
+
+/// The informer of [`v1::NetworkPolicy`], shared by all who ask the factory for it.
 ///
 /// `networkpolicies`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct NetworkPolicyInformer {
     factory: InformerFactory,
 }

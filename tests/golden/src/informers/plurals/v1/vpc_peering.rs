@@ -3,14 +3,16 @@
 
 //! The informer of `VPCPeering` (`plurals.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::plurals::v1::VPCPeeringLister;
 use fixture_apis::plurals as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `VPCPeering`, shared by all who ask the factory for it.
+use crate::listers::plurals::v1::VPCPeeringLister;
+
+/// The informer of [`v1::VPCPeering`], shared by all who ask the factory for it.
 ///
 /// An acronym, and one word more.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct VPCPeeringInformer {
     factory: InformerFactory,
 }

@@ -3,14 +3,16 @@
 
 //! The informer of `Aggregated` (`protected.k8s.io/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::protected::v1::AggregatedLister;
 use fixture_apis::protected as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Aggregated`, shared by all who ask the factory for it.
+use crate::listers::protected::v1::AggregatedLister;
+
+/// The informer of [`v1::Aggregated`], shared by all who ask the factory for it.
 ///
 /// Aggregated is served by something else: no CRD, so no schema and no approval.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct AggregatedInformer {
     factory: InformerFactory,
 }

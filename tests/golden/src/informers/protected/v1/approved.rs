@@ -3,14 +3,16 @@
 
 //! The informer of `Approved` (`protected.k8s.io/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::protected::v1::ApprovedLister;
 use fixture_apis::protected as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Approved`, shared by all who ask the factory for it.
+use crate::listers::protected::v1::ApprovedLister;
+
+/// The informer of [`v1::Approved`], shared by all who ask the factory for it.
 ///
 /// Approved says that nobody has approved it.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct ApprovedInformer {
     factory: InformerFactory,
 }

@@ -11,8 +11,9 @@ mod approved;
 pub use aggregated::AggregatedInformer;
 pub use approved::ApprovedInformer;
 
-/// The informers of `protected.k8s.io/v1`.
-#[derive(Clone)]
+/// Leads to the informers of `protected.k8s.io/v1`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct V1Informers {
     factory: InformerFactory,
 }

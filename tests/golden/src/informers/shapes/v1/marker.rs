@@ -3,14 +3,16 @@
 
 //! The informer of `Marker` (`shapes.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::shapes::v1::MarkerLister;
 use fixture_apis::shapes as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Marker`, shared by all who ask the factory for it.
+use crate::listers::shapes::v1::MarkerLister;
+
+/// The informer of [`v1::Marker`], shared by all who ask the factory for it.
 ///
 /// Neither spec nor status: all that it says is that it is there.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct MarkerInformer {
     factory: InformerFactory,
 }

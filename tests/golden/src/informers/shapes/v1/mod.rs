@@ -19,8 +19,9 @@ pub use planet::PlanetInformer;
 pub use reported::ReportedInformer;
 pub use silent::SilentInformer;
 
-/// The informers of `shapes.example.com/v1`.
-#[derive(Clone)]
+/// Leads to the informers of `shapes.example.com/v1`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct V1Informers {
     factory: InformerFactory,
 }

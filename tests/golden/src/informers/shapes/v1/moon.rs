@@ -3,14 +3,16 @@
 
 //! The informer of `Moon` (`shapes.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::shapes::v1::MoonLister;
 use fixture_apis::shapes as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Moon`, shared by all who ask the factory for it.
+use crate::listers::shapes::v1::MoonLister;
+
+/// The informer of [`v1::Moon`], shared by all who ask the factory for it.
 ///
 /// Cluster-scoped, with a status.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct MoonInformer {
     factory: InformerFactory,
 }

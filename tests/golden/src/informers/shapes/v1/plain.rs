@@ -3,14 +3,16 @@
 
 //! The informer of `Plain` (`shapes.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::shapes::v1::PlainLister;
 use fixture_apis::shapes as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Plain`, shared by all who ask the factory for it.
+use crate::listers::shapes::v1::PlainLister;
+
+/// The informer of [`v1::Plain`], shared by all who ask the factory for it.
 ///
 /// Namespaced, without a status.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct PlainInformer {
     factory: InformerFactory,
 }

@@ -3,14 +3,16 @@
 
 //! The informer of `Planet` (`shapes.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::shapes::v1::PlanetLister;
 use fixture_apis::shapes as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Planet`, shared by all who ask the factory for it.
+use crate::listers::shapes::v1::PlanetLister;
+
+/// The informer of [`v1::Planet`], shared by all who ask the factory for it.
 ///
 /// Cluster-scoped, without a status.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct PlanetInformer {
     factory: InformerFactory,
 }

@@ -3,14 +3,16 @@
 
 //! The informer of `Reported` (`shapes.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::shapes::v1::ReportedLister;
 use fixture_apis::shapes as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Reported`, shared by all who ask the factory for it.
+use crate::listers::shapes::v1::ReportedLister;
+
+/// The informer of [`v1::Reported`], shared by all who ask the factory for it.
 ///
 /// Namespaced, with a status.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct ReportedInformer {
     factory: InformerFactory,
 }

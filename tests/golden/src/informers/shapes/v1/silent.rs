@@ -3,14 +3,16 @@
 
 //! The informer of `Silent` (`shapes.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::shapes::v1::SilentLister;
 use fixture_apis::shapes as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Silent`, shared by all who ask the factory for it.
+use crate::listers::shapes::v1::SilentLister;
+
+/// The informer of [`v1::Silent`], shared by all who ask the factory for it.
 ///
 /// Namespaced, with a status that has no subresource.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct SilentInformer {
     factory: InformerFactory,
 }

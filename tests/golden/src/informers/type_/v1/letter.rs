@@ -3,14 +3,16 @@
 
 //! The informer of `Letter` (`type.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::type_::v1::LetterLister;
 use fixture_apis::group_names::keyword as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Letter`, shared by all who ask the factory for it.
+use crate::listers::type_::v1::LetterLister;
+
+/// The informer of [`v1::Letter`], shared by all who ask the factory for it.
 ///
 /// A kind of a group that is called like a keyword.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct LetterInformer {
     factory: InformerFactory,
 }

@@ -9,8 +9,9 @@ mod letter;
 
 pub use letter::LetterInformer;
 
-/// The informers of `type.example.com/v1`.
-#[derive(Clone)]
+/// Leads to the informers of `type.example.com/v1`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct V1Informers {
     factory: InformerFactory,
 }

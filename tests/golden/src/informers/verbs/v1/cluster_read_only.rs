@@ -3,14 +3,16 @@
 
 //! The informer of `ClusterReadOnly` (`verbs.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::verbs::v1::ClusterReadOnlyLister;
 use fixture_apis::verbs as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `ClusterReadOnly`, shared by all who ask the factory for it.
+use crate::listers::verbs::v1::ClusterReadOnlyLister;
+
+/// The informer of [`v1::ClusterReadOnly`], shared by all who ask the factory for it.
 ///
 /// `readonly` and `cluster_scoped`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct ClusterReadOnlyInformer {
     factory: InformerFactory,
 }

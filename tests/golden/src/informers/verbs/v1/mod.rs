@@ -17,8 +17,9 @@ pub use read_only::ReadOnlyInformer;
 pub use skip_create::SkipCreateInformer;
 pub use skip_some::SkipSomeInformer;
 
-/// The informers of `verbs.example.com/v1`.
-#[derive(Clone)]
+/// Leads to the informers of `verbs.example.com/v1`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct V1Informers {
     factory: InformerFactory,
 }

@@ -3,13 +3,14 @@
 
 //! The informer of `OnlyListWatch` (`verbs.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
 use fixture_apis::verbs as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `OnlyListWatch`, shared by all who ask the factory for it.
+/// The informer of [`v1::OnlyListWatch`], shared by all who ask the factory for it.
 ///
 /// `only_verbs` with `list` and `watch`: an informer without a lister.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct OnlyListWatchInformer {
     factory: InformerFactory,
 }

@@ -3,14 +3,16 @@
 
 //! The informer of `ReadOnly` (`verbs.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::verbs::v1::ReadOnlyLister;
 use fixture_apis::verbs as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `ReadOnly`, shared by all who ask the factory for it.
+use crate::listers::verbs::v1::ReadOnlyLister;
+
+/// The informer of [`v1::ReadOnly`], shared by all who ask the factory for it.
 ///
 /// `readonly`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct ReadOnlyInformer {
     factory: InformerFactory,
 }

@@ -3,14 +3,16 @@
 
 //! The informer of `SkipCreate` (`verbs.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::verbs::v1::SkipCreateLister;
 use fixture_apis::verbs as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `SkipCreate`, shared by all who ask the factory for it.
+use crate::listers::verbs::v1::SkipCreateLister;
+
+/// The informer of [`v1::SkipCreate`], shared by all who ask the factory for it.
 ///
 /// `skip_verbs` with `no_status`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct SkipCreateInformer {
     factory: InformerFactory,
 }

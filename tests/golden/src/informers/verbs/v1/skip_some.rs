@@ -3,14 +3,16 @@
 
 //! The informer of `SkipSome` (`verbs.example.com/v1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::verbs::v1::SkipSomeLister;
 use fixture_apis::verbs as v1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `SkipSome`, shared by all who ask the factory for it.
+use crate::listers::verbs::v1::SkipSomeLister;
+
+/// The informer of [`v1::SkipSome`], shared by all who ask the factory for it.
 ///
 /// `skip_verbs` with several, among them one of the status.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct SkipSomeInformer {
     factory: InformerFactory,
 }

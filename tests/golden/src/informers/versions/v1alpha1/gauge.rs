@@ -3,14 +3,16 @@
 
 //! The informer of `Gauge` (`versions.example.com/v1alpha1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::versions::v1alpha1::GaugeLister;
 use fixture_apis::versions::v1alpha1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Gauge`, shared by all who ask the factory for it.
+use crate::listers::versions::v1alpha1::GaugeLister;
+
+/// The informer of [`v1alpha1::Gauge`], shared by all who ask the factory for it.
 ///
 /// Gauge, as it was at first.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct GaugeInformer {
     factory: InformerFactory,
 }

@@ -9,8 +9,9 @@ mod gauge;
 
 pub use gauge::GaugeInformer;
 
-/// The informers of `versions.example.com/v1alpha1`.
-#[derive(Clone)]
+/// Leads to the informers of `versions.example.com/v1alpha1`.
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct V1alpha1Informers {
     factory: InformerFactory,
 }

@@ -3,14 +3,16 @@
 
 //! The informer of `Gauge` (`versions.example.com/v1beta1`).
 
-use genclient_runtime::{InformerFactory, SharedInformer};
-use crate::listers::versions::v1beta1::GaugeLister;
 use fixture_apis::versions::v1beta1;
+use genclient_runtime::{InformerFactory, SharedInformer};
 
-/// The informer of `Gauge`, shared by all who ask the factory for it.
+use crate::listers::versions::v1beta1::GaugeLister;
+
+/// The informer of [`v1beta1::Gauge`], shared by all who ask the factory for it.
 ///
 /// Gauge, as it was.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
+#[must_use]
 pub struct GaugeInformer {
     factory: InformerFactory,
 }

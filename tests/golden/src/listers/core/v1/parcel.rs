@@ -3,14 +3,16 @@
 
 //! The lister of `Parcel` (`v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::core as v1;
 use std::sync::Arc;
 
-/// Reads `Parcel` objects from an informer's cache.
+use fixture_apis::core as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Parcel`] objects from an informer's cache.
 ///
 /// Parcel is a kind of the core group.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ParcelLister {
     lister: Lister<v1::Parcel>,
 }
@@ -22,6 +24,7 @@ impl ParcelLister {
     }
 
     /// Every `Parcel` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Parcel>> {
         self.lister.list(selector)
     }

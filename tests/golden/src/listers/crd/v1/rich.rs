@@ -3,14 +3,16 @@
 
 //! The lister of `Rich` (`crd.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::crd as v1;
 use std::sync::Arc;
 
-/// Reads `Rich` objects from an informer's cache.
+use fixture_apis::crd as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Rich`] objects from an informer's cache.
 ///
 /// Rich uses every attribute that concerns the CRD.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct RichLister {
     lister: Lister<v1::Rich>,
 }
@@ -22,6 +24,7 @@ impl RichLister {
     }
 
     /// Every `Rich` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Rich>> {
         self.lister.list(selector)
     }

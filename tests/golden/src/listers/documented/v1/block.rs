@@ -3,19 +3,14 @@
 
 //! The lister of `Block` (`documented.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::documented as v1;
 use std::sync::Arc;
 
-/// Reads `Block` objects from an informer's cache.
-///
-///
-/// * A block comment, with a star in front of each line.
-/// *
-/// * It ends with an attribute.
-///
-/// The last sentence is written as an attribute.
+use fixture_apis::documented as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Block`] objects from an informer's cache.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct BlockLister {
     lister: Lister<v1::Block>,
 }
@@ -27,6 +22,7 @@ impl BlockLister {
     }
 
     /// Every `Block` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Block>> {
         self.lister.list(selector)
     }

@@ -3,31 +3,14 @@
 
 //! The lister of `Documented` (`documented.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::documented as v1;
 use std::sync::Arc;
 
-/// Reads `Documented` objects from an informer's cache.
-///
-/// Documented has "quotes", back\slashes, `code`, a link to `Spec` and one to its spec,
-/// Unicode (naïve, 日本語, 🦀), a brace {, and a URL: <https://kubernetes.io>.
-///
-/// # Example
-///
-/// ```text
-/// let spec = Spec { size: 1 };
-/// assert_eq!(spec.size, 1);
-/// ```
-///
-/// ~~~yaml
-/// spec:
-///   size: 1
-/// ~~~
-///
-/// - a list,
-///   whose item goes on
-///
+use fixture_apis::documented as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Documented`] objects from an informer's cache.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct DocumentedLister {
     lister: Lister<v1::Documented>,
 }
@@ -39,6 +22,7 @@ impl DocumentedLister {
     }
 
     /// Every `Documented` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Documented>> {
         self.lister.list(selector)
     }

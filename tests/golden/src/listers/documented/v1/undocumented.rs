@@ -3,12 +3,14 @@
 
 //! The lister of `Undocumented` (`documented.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::documented as v1;
 use std::sync::Arc;
 
-/// Reads `Undocumented` objects from an informer's cache.
+use fixture_apis::documented as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Undocumented`] objects from an informer's cache.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct UndocumentedLister {
     lister: Lister<v1::Undocumented>,
 }
@@ -20,6 +22,7 @@ impl UndocumentedLister {
     }
 
     /// Every `Undocumented` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Undocumented>> {
         self.lister.list(selector)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `Twin` (`twin.test.io/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::first_labels::twin_test as v1;
 use std::sync::Arc;
 
-/// Reads `Twin` objects from an informer's cache.
+use fixture_apis::first_labels::twin_test as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Twin`] objects from an informer's cache.
 ///
 /// A twin with a name.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct TwinLister {
     lister: Lister<v1::Twin>,
 }
@@ -22,6 +24,7 @@ impl TwinLister {
     }
 
     /// Every `Twin` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Twin>> {
         self.lister.list(selector)
     }

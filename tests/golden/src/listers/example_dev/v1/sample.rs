@@ -3,14 +3,16 @@
 
 //! The lister of `Sample` (`example.dev.io/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::first_labels::dev as v1;
 use std::sync::Arc;
 
-/// Reads `Sample` objects from an informer's cache.
+use fixture_apis::first_labels::dev as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Sample`] objects from an informer's cache.
 ///
 /// A kind that both groups have.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct SampleLister {
     lister: Lister<v1::Sample>,
 }
@@ -22,6 +24,7 @@ impl SampleLister {
     }
 
     /// Every `Sample` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Sample>> {
         self.lister.list(selector)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `Extra` (`extra.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use extra_types as v1;
 use std::sync::Arc;
 
-/// Reads `Extra` objects from an informer's cache.
+use extra_types as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Extra`] objects from an informer's cache.
 ///
 /// Extra is a kind at the root of its crate.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ExtraLister {
     lister: Lister<v1::Extra>,
 }
@@ -22,6 +24,7 @@ impl ExtraLister {
     }
 
     /// Every `Extra` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Extra>> {
         self.lister.list(selector)
     }

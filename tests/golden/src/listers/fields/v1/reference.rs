@@ -3,14 +3,16 @@
 
 //! The lister of `Reference` (`fields.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::fields as v1;
 use std::sync::Arc;
 
-/// Reads `Reference` objects from an informer's cache.
+use fixture_apis::fields as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Reference`] objects from an informer's cache.
 ///
 /// Reference points at another object, and says so in fields with well-known names.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ReferenceLister {
     lister: Lister<v1::Reference>,
 }
@@ -22,6 +24,7 @@ impl ReferenceLister {
     }
 
     /// Every `Reference` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Reference>> {
         self.lister.list(selector)
     }

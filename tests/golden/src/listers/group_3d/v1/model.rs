@@ -3,14 +3,16 @@
 
 //! The lister of `Model` (`3d.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::group_names::digit as v1;
 use std::sync::Arc;
 
-/// Reads `Model` objects from an informer's cache.
+use fixture_apis::group_names::digit as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Model`] objects from an informer's cache.
 ///
 /// A kind of a group that starts with a digit.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ModelLister {
     lister: Lister<v1::Model>,
 }
@@ -22,6 +24,7 @@ impl ModelLister {
     }
 
     /// Every `Model` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Model>> {
         self.lister.list(selector)
     }

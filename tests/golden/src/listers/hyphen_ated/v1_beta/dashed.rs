@@ -3,14 +3,16 @@
 
 //! The lister of `Dashed` (`hyphen-ated.example.com/v1-beta`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::group_names::hyphen as v1_beta;
 use std::sync::Arc;
 
-/// Reads `Dashed` objects from an informer's cache.
+use fixture_apis::group_names::hyphen as v1_beta;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1_beta::Dashed`] objects from an informer's cache.
 ///
 /// A kind of a group with a hyphen.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct DashedLister {
     lister: Lister<v1_beta::Dashed>,
 }
@@ -22,6 +24,7 @@ impl DashedLister {
     }
 
     /// Every `Dashed` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1_beta::Dashed>> {
         self.lister.list(selector)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `Label` (`lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::lengths::label as v1;
 use std::sync::Arc;
 
-/// Reads `Label` objects from an informer's cache.
+use fixture_apis::lengths::label as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Label`] objects from an informer's cache.
 ///
 /// A kind of a group with a long label.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct LabelLister {
     lister: Lister<v1::Label>,
 }
@@ -22,6 +24,7 @@ impl LabelLister {
     }
 
     /// Every `Label` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Label>> {
         self.lister.list(selector)
     }

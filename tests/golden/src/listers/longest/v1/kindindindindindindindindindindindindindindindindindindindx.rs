@@ -3,14 +3,16 @@
 
 //! The lister of `Kindindindindindindindindindindindindindindindindindindindx` (`aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb.cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.io/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::lengths as v1;
 use std::sync::Arc;
 
-/// Reads `Kindindindindindindindindindindindindindindindindindindindx` objects from an informer's cache.
+use fixture_apis::lengths as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Kindindindindindindindindindindindindindindindindindindindx`] objects from an informer's cache.
 ///
 /// The longest kind in the longest group.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct KindindindindindindindindindindindindindindindindindindindxLister {
     lister: Lister<v1::Kindindindindindindindindindindindindindindindindindindindx>,
 }
@@ -24,6 +26,7 @@ impl KindindindindindindindindindindindindindindindindindindindxLister {
     }
 
     /// Every `Kindindindindindindindindindindindindindindindindindindindx` that the selector matches.
+    #[must_use]
     pub fn list(
         &self,
         selector: &Selector,

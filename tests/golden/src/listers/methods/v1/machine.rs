@@ -3,14 +3,16 @@
 
 //! The lister of `Machine` (`methods.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::methods as v1;
 use std::sync::Arc;
 
-/// Reads `Machine` objects from an informer's cache.
+use fixture_apis::methods as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Machine`] objects from an informer's cache.
 ///
 /// Machine has a method for every verb, on a subresource.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct MachineLister {
     lister: Lister<v1::Machine>,
 }
@@ -22,6 +24,7 @@ impl MachineLister {
     }
 
     /// Every `Machine` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Machine>> {
         self.lister.list(selector)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `Arc` (`names.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::names as v1;
 use std::sync::Arc;
 
-/// Reads `Arc` objects from an informer's cache.
+use fixture_apis::names as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Arc`] objects from an informer's cache.
 ///
 /// The name of a type that every file uses.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ArcLister {
     lister: Lister<v1::Arc>,
 }
@@ -22,6 +24,7 @@ impl ArcLister {
     }
 
     /// Every `Arc` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Arc>> {
         self.lister.list(selector)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `Clientset` (`names.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::names as v1;
 use std::sync::Arc;
 
-/// Reads `Clientset` objects from an informer's cache.
+use fixture_apis::names as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Clientset`] objects from an informer's cache.
 ///
 /// The clientset's own name.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ClientsetLister {
     lister: Lister<v1::Clientset>,
 }
@@ -22,6 +24,7 @@ impl ClientsetLister {
     }
 
     /// Every `Clientset` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Clientset>> {
         self.lister.list(selector)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `List` (`names.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::names as v1;
 use std::sync::Arc;
 
-/// Reads `List` objects from an informer's cache.
+use fixture_apis::names as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::List`] objects from an informer's cache.
 ///
 /// The ending of every list, and the name of a request.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ListLister {
     lister: Lister<v1::List>,
 }
@@ -22,6 +24,7 @@ impl ListLister {
     }
 
     /// Every `List` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::List>> {
         self.lister.list(selector)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `Match` (`names.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::names as v1;
 use std::sync::Arc;
 
-/// Reads `Match` objects from an informer's cache.
+use fixture_apis::names as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Match`] objects from an informer's cache.
 ///
 /// A keyword whose plural is none.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct MatchLister {
     lister: Lister<v1::Match>,
 }
@@ -22,6 +24,7 @@ impl MatchLister {
     }
 
     /// Every `Match` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Match>> {
         self.lister.list(selector)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `Namespace` (`names.example.com/v1`).
 
-use genclient_runtime::{Lister, Selector};
-use fixture_apis::names as v1;
 use std::sync::Arc;
 
-/// Reads `Namespace` objects from an informer's cache.
+use fixture_apis::names as v1;
+use genclient_runtime::{Lister, Selector};
+
+/// Reads [`v1::Namespace`] objects from an informer's cache.
 ///
 /// Its lister is called like the runtime's.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct NamespaceLister {
     lister: Lister<v1::Namespace>,
 }
@@ -22,6 +24,7 @@ impl NamespaceLister {
     }
 
     /// Every `Namespace` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Namespace>> {
         self.lister.list(selector)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `Object` (`names.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::names as v1;
 use std::sync::Arc;
 
-/// Reads `Object` objects from an informer's cache.
+use fixture_apis::names as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Object`] objects from an informer's cache.
 ///
 /// The name of the enum of all known types.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ObjectLister {
     lister: Lister<v1::Object>,
 }
@@ -22,6 +24,7 @@ impl ObjectLister {
     }
 
     /// Every `Object` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Object>> {
         self.lister.list(selector)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `Rest` (`names.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::names as v1;
 use std::sync::Arc;
 
-/// Reads `Rest` objects from an informer's cache.
+use fixture_apis::names as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Rest`] objects from an informer's cache.
 ///
 /// Its client is called like the connection that all clients share.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct RestLister {
     lister: Lister<v1::Rest>,
 }
@@ -22,6 +24,7 @@ impl RestLister {
     }
 
     /// Every `Rest` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Rest>> {
         self.lister.list(selector)
     }

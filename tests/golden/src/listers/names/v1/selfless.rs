@@ -3,14 +3,16 @@
 
 //! The lister of `Selfless` (`names.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::names as v1;
 use std::sync::Arc;
 
-/// Reads `Selfless` objects from an informer's cache.
+use fixture_apis::names as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Selfless`] objects from an informer's cache.
 ///
 /// A keyword in the plural, where a path cannot have it either.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct SelflessLister {
     lister: Lister<v1::Selfless>,
 }
@@ -22,6 +24,7 @@ impl SelflessLister {
     }
 
     /// Every `Selfless` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Selfless>> {
         self.lister.list(selector)
     }

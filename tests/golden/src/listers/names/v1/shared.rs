@@ -3,14 +3,16 @@
 
 //! The lister of `Shared` (`names.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::names as v1;
 use std::sync::Arc;
 
-/// Reads `Shared` objects from an informer's cache.
+use fixture_apis::names as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Shared`] objects from an informer's cache.
 ///
 /// Its informer is called like the runtime's.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct SharedLister {
     lister: Lister<v1::Shared>,
 }
@@ -22,6 +24,7 @@ impl SharedLister {
     }
 
     /// Every `Shared` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Shared>> {
         self.lister.list(selector)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `Status` (`names.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::names as v1;
 use std::sync::Arc;
 
-/// Reads `Status` objects from an informer's cache.
+use fixture_apis::names as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Status`] objects from an informer's cache.
 ///
 /// The name of Kubernetes' own `Status`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct StatusLister {
     lister: Lister<v1::Status>,
 }
@@ -22,6 +24,7 @@ impl StatusLister {
     }
 
     /// Every `Status` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Status>> {
         self.lister.list(selector)
     }

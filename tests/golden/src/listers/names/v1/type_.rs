@@ -3,14 +3,16 @@
 
 //! The lister of `Type` (`names.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::names as v1;
 use std::sync::Arc;
 
-/// Reads `Type` objects from an informer's cache.
+use fixture_apis::names as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Type`] objects from an informer's cache.
 ///
 /// A keyword in lower case.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct TypeLister {
     lister: Lister<v1::Type>,
 }
@@ -22,6 +24,7 @@ impl TypeLister {
     }
 
     /// Every `Type` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Type>> {
         self.lister.list(selector)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `Typed` (`names.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::names as v1;
 use std::sync::Arc;
 
-/// Reads `Typed` objects from an informer's cache.
+use fixture_apis::names as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Typed`] objects from an informer's cache.
 ///
 /// Its client is called like the runtime's.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct TypedLister {
     lister: Lister<v1::Typed>,
 }
@@ -22,6 +24,7 @@ impl TypedLister {
     }
 
     /// Every `Typed` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Typed>> {
         self.lister.list(selector)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `V1` (`names.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::names as v1;
 use std::sync::Arc;
 
-/// Reads `V1` objects from an informer's cache.
+use fixture_apis::names as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::V1`] objects from an informer's cache.
 ///
 /// The name of the generated module for informers, and of a version.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct V1Lister {
     lister: Lister<v1::V1>,
 }
@@ -22,6 +24,7 @@ impl V1Lister {
     }
 
     /// Every `V1` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::V1>> {
         self.lister.list(selector)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `Inner` (`nested.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::facade::inner as v1;
 use std::sync::Arc;
 
-/// Reads `Inner` objects from an informer's cache.
+use fixture_apis::facade::inner as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Inner`] objects from an informer's cache.
 ///
 /// Inner is reached through a glob.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct InnerLister {
     lister: Lister<v1::Inner>,
 }
@@ -22,6 +24,7 @@ impl InnerLister {
     }
 
     /// Every `Inner` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Inner>> {
         self.lister.list(selector)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `Concealed` (`nested.example.com/v1beta1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::given as v1beta1;
 use std::sync::Arc;
 
-/// Reads `Concealed` objects from an informer's cache.
+use fixture_apis::given as v1beta1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1beta1::Concealed`] objects from an informer's cache.
 ///
 /// Concealed names its own path.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ConcealedLister {
     lister: Lister<v1beta1::Concealed>,
 }
@@ -22,6 +24,7 @@ impl ConcealedLister {
     }
 
     /// Every `Concealed` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1beta1::Concealed>> {
         self.lister.list(selector)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `Deep` (`nested.example.com/v1beta1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::facade as v1beta1;
 use std::sync::Arc;
 
-/// Reads `Deep` objects from an informer's cache.
+use fixture_apis::facade as v1beta1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1beta1::Deep`] objects from an informer's cache.
 ///
 /// Deep is re-exported by name.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct DeepLister {
     lister: Lister<v1beta1::Deep>,
 }
@@ -22,6 +24,7 @@ impl DeepLister {
     }
 
     /// Every `Deep` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1beta1::Deep>> {
         self.lister.list(selector)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `ByPath` (`nested.example.com/v2`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::other_name as v2;
 use std::sync::Arc;
 
-/// Reads `ByPath` objects from an informer's cache.
+use fixture_apis::other_name as v2;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v2::ByPath`] objects from an informer's cache.
 ///
 /// ByPath is re-exported through a module with another name.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ByPathLister {
     lister: Lister<v2::ByPath>,
 }
@@ -22,6 +24,7 @@ impl ByPathLister {
     }
 
     /// Every `ByPath` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v2::ByPath>> {
         self.lister.list(selector)
     }

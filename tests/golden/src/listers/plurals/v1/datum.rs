@@ -3,14 +3,16 @@
 
 //! The lister of `Datum` (`plurals.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::plurals as v1;
 use std::sync::Arc;
 
-/// Reads `Datum` objects from an informer's cache.
+use fixture_apis::plurals as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Datum`] objects from an informer's cache.
 ///
 /// A plural that no rule finds.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct DatumLister {
     lister: Lister<v1::Datum>,
 }
@@ -22,6 +24,7 @@ impl DatumLister {
     }
 
     /// Every `Datum` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Datum>> {
         self.lister.list(selector)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `Endpoints` (`plurals.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::plurals as v1;
 use std::sync::Arc;
 
-/// Reads `Endpoints` objects from an informer's cache.
+use fixture_apis::plurals as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Endpoints`] objects from an informer's cache.
 ///
 /// A kind that is a plural already.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct EndpointsLister {
     lister: Lister<v1::Endpoints>,
 }
@@ -22,6 +24,7 @@ impl EndpointsLister {
     }
 
     /// Every `Endpoints` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Endpoints>> {
         self.lister.list(selector)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `Gateway` (`plurals.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::plurals as v1;
 use std::sync::Arc;
 
-/// Reads `Gateway` objects from an informer's cache.
+use fixture_apis::plurals as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Gateway`] objects from an informer's cache.
 ///
 /// `gateways`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct GatewayLister {
     lister: Lister<v1::Gateway>,
 }
@@ -22,6 +24,7 @@ impl GatewayLister {
     }
 
     /// Every `Gateway` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Gateway>> {
         self.lister.list(selector)
     }

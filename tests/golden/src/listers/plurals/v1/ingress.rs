@@ -3,14 +3,16 @@
 
 //! The lister of `Ingress` (`plurals.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::plurals as v1;
 use std::sync::Arc;
 
-/// Reads `Ingress` objects from an informer's cache.
+use fixture_apis::plurals as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Ingress`] objects from an informer's cache.
 ///
 /// `ingresses`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct IngressLister {
     lister: Lister<v1::Ingress>,
 }
@@ -22,6 +24,7 @@ impl IngressLister {
     }
 
     /// Every `Ingress` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Ingress>> {
         self.lister.list(selector)
     }

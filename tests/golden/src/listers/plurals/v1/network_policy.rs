@@ -3,14 +3,16 @@
 
 //! The lister of `NetworkPolicy` (`plurals.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::plurals as v1;
 use std::sync::Arc;
 
-/// Reads `NetworkPolicy` objects from an informer's cache.
+use fixture_apis::plurals as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::NetworkPolicy`] objects from an informer's cache.
 ///
 /// `networkpolicies`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct NetworkPolicyLister {
     lister: Lister<v1::NetworkPolicy>,
 }
@@ -22,6 +24,7 @@ impl NetworkPolicyLister {
     }
 
     /// Every `NetworkPolicy` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::NetworkPolicy>> {
         self.lister.list(selector)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `VPCPeering` (`plurals.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::plurals as v1;
 use std::sync::Arc;
 
-/// Reads `VPCPeering` objects from an informer's cache.
+use fixture_apis::plurals as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::VPCPeering`] objects from an informer's cache.
 ///
 /// An acronym, and one word more.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct VPCPeeringLister {
     lister: Lister<v1::VPCPeering>,
 }
@@ -22,6 +24,7 @@ impl VPCPeeringLister {
     }
 
     /// Every `VPCPeering` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::VPCPeering>> {
         self.lister.list(selector)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `Aggregated` (`protected.k8s.io/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::protected as v1;
 use std::sync::Arc;
 
-/// Reads `Aggregated` objects from an informer's cache.
+use fixture_apis::protected as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Aggregated`] objects from an informer's cache.
 ///
 /// Aggregated is served by something else: no CRD, so no schema and no approval.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct AggregatedLister {
     lister: Lister<v1::Aggregated>,
 }
@@ -22,6 +24,7 @@ impl AggregatedLister {
     }
 
     /// Every `Aggregated` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Aggregated>> {
         self.lister.list(selector)
     }

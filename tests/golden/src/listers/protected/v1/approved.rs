@@ -3,14 +3,16 @@
 
 //! The lister of `Approved` (`protected.k8s.io/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::protected as v1;
 use std::sync::Arc;
 
-/// Reads `Approved` objects from an informer's cache.
+use fixture_apis::protected as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Approved`] objects from an informer's cache.
 ///
 /// Approved says that nobody has approved it.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ApprovedLister {
     lister: Lister<v1::Approved>,
 }
@@ -22,6 +24,7 @@ impl ApprovedLister {
     }
 
     /// Every `Approved` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Approved>> {
         self.lister.list(selector)
     }

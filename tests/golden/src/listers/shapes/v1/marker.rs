@@ -3,14 +3,16 @@
 
 //! The lister of `Marker` (`shapes.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::shapes as v1;
 use std::sync::Arc;
 
-/// Reads `Marker` objects from an informer's cache.
+use fixture_apis::shapes as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Marker`] objects from an informer's cache.
 ///
 /// Neither spec nor status: all that it says is that it is there.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct MarkerLister {
     lister: Lister<v1::Marker>,
 }
@@ -22,6 +24,7 @@ impl MarkerLister {
     }
 
     /// Every `Marker` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Marker>> {
         self.lister.list(selector)
     }

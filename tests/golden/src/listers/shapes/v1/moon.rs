@@ -3,15 +3,17 @@
 
 //! The lister of `Moon` (`shapes.example.com/v1`).
 
-use genclient_runtime::{Lister, Selector};
-use genclient_runtime::lister::NotFound;
-use fixture_apis::shapes as v1;
 use std::sync::Arc;
 
-/// Reads `Moon` objects from an informer's cache.
+use fixture_apis::shapes as v1;
+use genclient_runtime::{Lister, Selector};
+use genclient_runtime::lister::NotFound;
+
+/// Reads [`v1::Moon`] objects from an informer's cache.
 ///
 /// Cluster-scoped, with a status.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct MoonLister {
     lister: Lister<v1::Moon>,
 }
@@ -23,16 +25,22 @@ impl MoonLister {
     }
 
     /// Every `Moon` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Moon>> {
         self.lister.list(selector)
     }
 
     /// The `Moon` of this name, if the cache holds it.
+    #[must_use]
     pub fn get(&self, name: &str) -> Option<Arc<v1::Moon>> {
         self.lister.get(name)
     }
 
-    /// The `Moon` of this name, or a typed error.
+    /// The `Moon` of this name.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the cache does not hold it.
     pub fn require(&self, name: &str) -> Result<Arc<v1::Moon>, NotFound> {
         self.lister.require(name)
     }

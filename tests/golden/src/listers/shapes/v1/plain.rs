@@ -3,14 +3,16 @@
 
 //! The lister of `Plain` (`shapes.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::shapes as v1;
 use std::sync::Arc;
 
-/// Reads `Plain` objects from an informer's cache.
+use fixture_apis::shapes as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Plain`] objects from an informer's cache.
 ///
 /// Namespaced, without a status.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct PlainLister {
     lister: Lister<v1::Plain>,
 }
@@ -22,6 +24,7 @@ impl PlainLister {
     }
 
     /// Every `Plain` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Plain>> {
         self.lister.list(selector)
     }

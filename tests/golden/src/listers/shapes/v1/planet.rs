@@ -3,15 +3,17 @@
 
 //! The lister of `Planet` (`shapes.example.com/v1`).
 
-use genclient_runtime::{Lister, Selector};
-use genclient_runtime::lister::NotFound;
-use fixture_apis::shapes as v1;
 use std::sync::Arc;
 
-/// Reads `Planet` objects from an informer's cache.
+use fixture_apis::shapes as v1;
+use genclient_runtime::{Lister, Selector};
+use genclient_runtime::lister::NotFound;
+
+/// Reads [`v1::Planet`] objects from an informer's cache.
 ///
 /// Cluster-scoped, without a status.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct PlanetLister {
     lister: Lister<v1::Planet>,
 }
@@ -23,16 +25,22 @@ impl PlanetLister {
     }
 
     /// Every `Planet` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Planet>> {
         self.lister.list(selector)
     }
 
     /// The `Planet` of this name, if the cache holds it.
+    #[must_use]
     pub fn get(&self, name: &str) -> Option<Arc<v1::Planet>> {
         self.lister.get(name)
     }
 
-    /// The `Planet` of this name, or a typed error.
+    /// The `Planet` of this name.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the cache does not hold it.
     pub fn require(&self, name: &str) -> Result<Arc<v1::Planet>, NotFound> {
         self.lister.require(name)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `Reported` (`shapes.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::shapes as v1;
 use std::sync::Arc;
 
-/// Reads `Reported` objects from an informer's cache.
+use fixture_apis::shapes as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Reported`] objects from an informer's cache.
 ///
 /// Namespaced, with a status.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ReportedLister {
     lister: Lister<v1::Reported>,
 }
@@ -22,6 +24,7 @@ impl ReportedLister {
     }
 
     /// Every `Reported` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Reported>> {
         self.lister.list(selector)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `Silent` (`shapes.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::shapes as v1;
 use std::sync::Arc;
 
-/// Reads `Silent` objects from an informer's cache.
+use fixture_apis::shapes as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Silent`] objects from an informer's cache.
 ///
 /// Namespaced, with a status that has no subresource.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct SilentLister {
     lister: Lister<v1::Silent>,
 }
@@ -22,6 +24,7 @@ impl SilentLister {
     }
 
     /// Every `Silent` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Silent>> {
         self.lister.list(selector)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `Letter` (`type.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::group_names::keyword as v1;
 use std::sync::Arc;
 
-/// Reads `Letter` objects from an informer's cache.
+use fixture_apis::group_names::keyword as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Letter`] objects from an informer's cache.
 ///
 /// A kind of a group that is called like a keyword.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct LetterLister {
     lister: Lister<v1::Letter>,
 }
@@ -22,6 +24,7 @@ impl LetterLister {
     }
 
     /// Every `Letter` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Letter>> {
         self.lister.list(selector)
     }

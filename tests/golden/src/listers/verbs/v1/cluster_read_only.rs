@@ -3,15 +3,17 @@
 
 //! The lister of `ClusterReadOnly` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Lister, Selector};
-use genclient_runtime::lister::NotFound;
-use fixture_apis::verbs as v1;
 use std::sync::Arc;
 
-/// Reads `ClusterReadOnly` objects from an informer's cache.
+use fixture_apis::verbs as v1;
+use genclient_runtime::{Lister, Selector};
+use genclient_runtime::lister::NotFound;
+
+/// Reads [`v1::ClusterReadOnly`] objects from an informer's cache.
 ///
 /// `readonly` and `cluster_scoped`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ClusterReadOnlyLister {
     lister: Lister<v1::ClusterReadOnly>,
 }
@@ -23,16 +25,22 @@ impl ClusterReadOnlyLister {
     }
 
     /// Every `ClusterReadOnly` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::ClusterReadOnly>> {
         self.lister.list(selector)
     }
 
     /// The `ClusterReadOnly` of this name, if the cache holds it.
+    #[must_use]
     pub fn get(&self, name: &str) -> Option<Arc<v1::ClusterReadOnly>> {
         self.lister.get(name)
     }
 
-    /// The `ClusterReadOnly` of this name, or a typed error.
+    /// The `ClusterReadOnly` of this name.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the cache does not hold it.
     pub fn require(&self, name: &str) -> Result<Arc<v1::ClusterReadOnly>, NotFound> {
         self.lister.require(name)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `OnlyListGet` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::verbs as v1;
 use std::sync::Arc;
 
-/// Reads `OnlyListGet` objects from an informer's cache.
+use fixture_apis::verbs as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::OnlyListGet`] objects from an informer's cache.
 ///
 /// `only_verbs` with `get` and `list`: a lister without an informer.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct OnlyListGetLister {
     lister: Lister<v1::OnlyListGet>,
 }
@@ -22,6 +24,7 @@ impl OnlyListGetLister {
     }
 
     /// Every `OnlyListGet` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::OnlyListGet>> {
         self.lister.list(selector)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `ReadOnly` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::verbs as v1;
 use std::sync::Arc;
 
-/// Reads `ReadOnly` objects from an informer's cache.
+use fixture_apis::verbs as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::ReadOnly`] objects from an informer's cache.
 ///
 /// `readonly`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ReadOnlyLister {
     lister: Lister<v1::ReadOnly>,
 }
@@ -22,6 +24,7 @@ impl ReadOnlyLister {
     }
 
     /// Every `ReadOnly` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::ReadOnly>> {
         self.lister.list(selector)
     }

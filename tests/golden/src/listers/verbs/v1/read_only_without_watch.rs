@@ -3,14 +3,16 @@
 
 //! The lister of `ReadOnlyWithoutWatch` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::verbs as v1;
 use std::sync::Arc;
 
-/// Reads `ReadOnlyWithoutWatch` objects from an informer's cache.
+use fixture_apis::verbs as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::ReadOnlyWithoutWatch`] objects from an informer's cache.
 ///
 /// `readonly` and `skip_verbs`: a lister's verbs, no informer's.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ReadOnlyWithoutWatchLister {
     lister: Lister<v1::ReadOnlyWithoutWatch>,
 }
@@ -22,6 +24,7 @@ impl ReadOnlyWithoutWatchLister {
     }
 
     /// Every `ReadOnlyWithoutWatch` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::ReadOnlyWithoutWatch>> {
         self.lister.list(selector)
     }

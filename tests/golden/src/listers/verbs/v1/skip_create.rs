@@ -3,14 +3,16 @@
 
 //! The lister of `SkipCreate` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::verbs as v1;
 use std::sync::Arc;
 
-/// Reads `SkipCreate` objects from an informer's cache.
+use fixture_apis::verbs as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::SkipCreate`] objects from an informer's cache.
 ///
 /// `skip_verbs` with `no_status`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct SkipCreateLister {
     lister: Lister<v1::SkipCreate>,
 }
@@ -22,6 +24,7 @@ impl SkipCreateLister {
     }
 
     /// Every `SkipCreate` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::SkipCreate>> {
         self.lister.list(selector)
     }

@@ -3,15 +3,17 @@
 
 //! The lister of `SkipSome` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Lister, Selector};
-use genclient_runtime::lister::NotFound;
-use fixture_apis::verbs as v1;
 use std::sync::Arc;
 
-/// Reads `SkipSome` objects from an informer's cache.
+use fixture_apis::verbs as v1;
+use genclient_runtime::{Lister, Selector};
+use genclient_runtime::lister::NotFound;
+
+/// Reads [`v1::SkipSome`] objects from an informer's cache.
 ///
 /// `skip_verbs` with several, among them one of the status.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct SkipSomeLister {
     lister: Lister<v1::SkipSome>,
 }
@@ -23,16 +25,22 @@ impl SkipSomeLister {
     }
 
     /// Every `SkipSome` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::SkipSome>> {
         self.lister.list(selector)
     }
 
     /// The `SkipSome` of this name, if the cache holds it.
+    #[must_use]
     pub fn get(&self, name: &str) -> Option<Arc<v1::SkipSome>> {
         self.lister.get(name)
     }
 
-    /// The `SkipSome` of this name, or a typed error.
+    /// The `SkipSome` of this name.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the cache does not hold it.
     pub fn require(&self, name: &str) -> Result<Arc<v1::SkipSome>, NotFound> {
         self.lister.require(name)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `SkipWatch` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::verbs as v1;
 use std::sync::Arc;
 
-/// Reads `SkipWatch` objects from an informer's cache.
+use fixture_apis::verbs as v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::SkipWatch`] objects from an informer's cache.
 ///
 /// `skip_verbs` with `watch`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct SkipWatchLister {
     lister: Lister<v1::SkipWatch>,
 }
@@ -22,6 +24,7 @@ impl SkipWatchLister {
     }
 
     /// Every `SkipWatch` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::SkipWatch>> {
         self.lister.list(selector)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `Gauge` (`versions.example.com/v1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::versions::v1;
 use std::sync::Arc;
 
-/// Reads `Gauge` objects from an informer's cache.
+use fixture_apis::versions::v1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1::Gauge`] objects from an informer's cache.
 ///
 /// Gauge, as it is stored.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct GaugeLister {
     lister: Lister<v1::Gauge>,
 }
@@ -22,6 +24,7 @@ impl GaugeLister {
     }
 
     /// Every `Gauge` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Gauge>> {
         self.lister.list(selector)
     }

@@ -3,14 +3,16 @@
 
 //! The lister of `Gauge` (`versions.example.com/v1alpha1`).
 
-use genclient_runtime::{Lister, NamespaceLister, Selector};
-use fixture_apis::versions::v1alpha1;
 use std::sync::Arc;
 
-/// Reads `Gauge` objects from an informer's cache.
+use fixture_apis::versions::v1alpha1;
+use genclient_runtime::{Lister, NamespaceLister, Selector};
+
+/// Reads [`v1alpha1::Gauge`] objects from an informer's cache.
 ///
 /// Gauge, as it was at first.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct GaugeLister {
     lister: Lister<v1alpha1::Gauge>,
 }
@@ -22,6 +24,7 @@ impl GaugeLister {
     }
 
     /// Every `Gauge` that the selector matches.
+    #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1alpha1::Gauge>> {
         self.lister.list(selector)
     }

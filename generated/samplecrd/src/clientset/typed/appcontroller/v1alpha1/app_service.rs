@@ -9,10 +9,11 @@ use genclient_runtime::client::{
 };
 use samplecrd_apis::appcontroller::v1alpha1;
 
-/// Reads and writes the `AppService` objects of one namespace.
+/// Reads and writes the [`v1alpha1::AppService`] objects of one namespace.
 ///
 /// AppService describes an application that runs as one Deployment.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct AppServiceClient {
     client: TypedClient<v1alpha1::AppService>,
 }
@@ -20,9 +21,8 @@ pub struct AppServiceClient {
 impl AppServiceClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `AppService`.
@@ -82,9 +82,7 @@ impl AppServiceClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `AppService` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `AppService` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -93,9 +91,7 @@ impl AppServiceClient {
         self.client.apply(config, field_manager)
     }
 
-    /// Applies a configuration to the status of the `AppService` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the status of the `AppService` that it names, as this field manager.
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -105,37 +101,8 @@ impl AppServiceClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1alpha1::AppService> {
         self.client.api()
-    }
-}
-
-/// Reads the `AppService` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllAppServices {
-    client: TypedClient<v1alpha1::AppService>,
-}
-
-impl AllAppServices {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `AppService` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<v1alpha1::AppServiceList> {
-        self.client.list(params)
-    }
-
-    /// Reads every `AppService` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1alpha1::AppService> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `AppService` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1alpha1::AppService> {
-        self.client.watch(params)
     }
 }

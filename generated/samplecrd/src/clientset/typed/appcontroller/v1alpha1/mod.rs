@@ -5,12 +5,15 @@
 
 use genclient_runtime::{Client, RestClient};
 
+mod all_app_services;
 mod app_service;
 
-pub use app_service::{AllAppServices, AppServiceClient};
+pub use all_app_services::AllAppServices;
+pub use app_service::AppServiceClient;
 
-/// The typed clients of `appcontroller.k8s.io/v1alpha1`.
+/// Leads to the typed clients of `appcontroller.k8s.io/v1alpha1`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct AppcontrollerV1alpha1Client {
     client: RestClient,
 }
@@ -32,6 +35,7 @@ impl AppcontrollerV1alpha1Client {
     }
 
     /// The connection, for whatever has no typed client.
+    #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -5,12 +5,15 @@
 
 use genclient_runtime::{Client, RestClient};
 
+mod all_networks;
 mod network;
 
-pub use network::{AllNetworks, NetworkClient};
+pub use all_networks::AllNetworks;
+pub use network::NetworkClient;
 
-/// The typed clients of `samplecrd.k8s.io/v1`.
+/// Leads to the typed clients of `samplecrd.k8s.io/v1`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct SamplecrdV1Client {
     client: RestClient,
 }
@@ -32,6 +35,7 @@ impl SamplecrdV1Client {
     }
 
     /// The connection, for whatever has no typed client.
+    #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -9,10 +9,11 @@ use genclient_runtime::client::{
 };
 use samplecrd_apis::samplecrd::v1;
 
-/// Reads and writes the `Network` objects of one namespace.
+/// Reads and writes the [`v1::Network`] objects of one namespace.
 ///
 /// Network describes a network that the provider must hold.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct NetworkClient {
     client: TypedClient<v1::Network>,
 }
@@ -20,9 +21,8 @@ pub struct NetworkClient {
 impl NetworkClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Network`.
@@ -74,9 +74,7 @@ impl NetworkClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Network` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Network` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -86,37 +84,8 @@ impl NetworkClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Network> {
         self.client.api()
-    }
-}
-
-/// Reads the `Network` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllNetworks {
-    client: TypedClient<v1::Network>,
-}
-
-impl AllNetworks {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Network` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<v1::NetworkList> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Network` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::Network> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Network` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Network> {
-        self.client.watch(params)
     }
 }

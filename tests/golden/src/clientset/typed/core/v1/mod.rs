@@ -5,12 +5,15 @@
 
 use genclient_runtime::{Client, RestClient};
 
+mod all_parcels;
 mod parcel;
 
-pub use parcel::{AllParcels, ParcelClient};
+pub use all_parcels::AllParcels;
+pub use parcel::ParcelClient;
 
-/// The typed clients of `v1`.
+/// Leads to the typed clients of `v1`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct CoreV1Client {
     client: RestClient,
 }
@@ -32,6 +35,7 @@ impl CoreV1Client {
     }
 
     /// The connection, for whatever has no typed client.
+    #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -3,16 +3,17 @@
 
 //! The typed client of `Parcel` (`v1`).
 
+use fixture_apis::core as v1;
 use genclient_runtime::{Api, ListParams, Patch, RestClient, Serialize, TypedClient};
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::core as v1;
 
-/// Reads and writes the `Parcel` objects of one namespace.
+/// Reads and writes the [`v1::Parcel`] objects of one namespace.
 ///
 /// Parcel is a kind of the core group.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ParcelClient {
     client: TypedClient<v1::Parcel>,
 }
@@ -20,9 +21,8 @@ pub struct ParcelClient {
 impl ParcelClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Parcel`.
@@ -79,9 +79,7 @@ impl ParcelClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Parcel` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Parcel` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -90,9 +88,7 @@ impl ParcelClient {
         self.client.apply(config, field_manager)
     }
 
-    /// Applies a configuration to the status of the `Parcel` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the status of the `Parcel` that it names, as this field manager.
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -102,37 +98,8 @@ impl ParcelClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Parcel> {
         self.client.api()
-    }
-}
-
-/// Reads the `Parcel` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllParcels {
-    client: TypedClient<v1::Parcel>,
-}
-
-impl AllParcels {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Parcel` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<v1::ParcelList> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Parcel` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::Parcel> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Parcel` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Parcel> {
-        self.client.watch(params)
     }
 }

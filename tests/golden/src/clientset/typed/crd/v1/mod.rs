@@ -5,12 +5,15 @@
 
 use genclient_runtime::{Client, RestClient};
 
+mod all_riches;
 mod rich;
 
-pub use rich::{AllRiches, RichClient};
+pub use all_riches::AllRiches;
+pub use rich::RichClient;
 
-/// The typed clients of `crd.example.com/v1`.
+/// Leads to the typed clients of `crd.example.com/v1`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct CrdV1Client {
     client: RestClient,
 }
@@ -32,6 +35,7 @@ impl CrdV1Client {
     }
 
     /// The connection, for whatever has no typed client.
+    #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -3,18 +3,19 @@
 
 //! The typed client of `Rich` (`crd.example.com/v1`).
 
+use fixture_apis::crd as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::crd as v1;
 
-/// Reads and writes the `Rich` objects of one namespace.
+/// Reads and writes the [`v1::Rich`] objects of one namespace.
 ///
 /// Rich uses every attribute that concerns the CRD.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct RichClient {
     client: TypedClient<v1::Rich>,
 }
@@ -22,9 +23,8 @@ pub struct RichClient {
 impl RichClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Rich`.
@@ -81,9 +81,7 @@ impl RichClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Rich` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Rich` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -92,9 +90,7 @@ impl RichClient {
         self.client.apply(config, field_manager)
     }
 
-    /// Applies a configuration to the status of the `Rich` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the status of the `Rich` that it names, as this field manager.
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -104,37 +100,8 @@ impl RichClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Rich> {
         self.client.api()
-    }
-}
-
-/// Reads the `Rich` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllRiches {
-    client: TypedClient<v1::Rich>,
-}
-
-impl AllRiches {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Rich` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Rich>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Rich` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::Rich> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Rich` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Rich> {
-        self.client.watch(params)
     }
 }

@@ -3,23 +3,17 @@
 
 //! The typed client of `Block` (`documented.example.com/v1`).
 
+use fixture_apis::documented as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::documented as v1;
 
-/// Reads and writes the `Block` objects of one namespace.
-///
-///
-/// * A block comment, with a star in front of each line.
-/// *
-/// * It ends with an attribute.
-///
-/// The last sentence is written as an attribute.
+/// Reads and writes the [`v1::Block`] objects of one namespace.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct BlockClient {
     client: TypedClient<v1::Block>,
 }
@@ -27,9 +21,8 @@ pub struct BlockClient {
 impl BlockClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Block`.
@@ -81,9 +74,7 @@ impl BlockClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Block` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Block` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -93,37 +84,8 @@ impl BlockClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Block> {
         self.client.api()
-    }
-}
-
-/// Reads the `Block` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllBlocks {
-    client: TypedClient<v1::Block>,
-}
-
-impl AllBlocks {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Block` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Block>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Block` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::Block> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Block` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Block> {
-        self.client.watch(params)
     }
 }

@@ -3,35 +3,17 @@
 
 //! The typed client of `Documented` (`documented.example.com/v1`).
 
+use fixture_apis::documented as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::documented as v1;
 
-/// Reads and writes the `Documented` objects of one namespace.
-///
-/// Documented has "quotes", back\slashes, `code`, a link to `Spec` and one to its spec,
-/// Unicode (naïve, 日本語, 🦀), a brace {, and a URL: <https://kubernetes.io>.
-///
-/// # Example
-///
-/// ```text
-/// let spec = Spec { size: 1 };
-/// assert_eq!(spec.size, 1);
-/// ```
-///
-/// ~~~yaml
-/// spec:
-///   size: 1
-/// ~~~
-///
-/// - a list,
-///   whose item goes on
-///
+/// Reads and writes the [`v1::Documented`] objects of one namespace.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct DocumentedClient {
     client: TypedClient<v1::Documented>,
 }
@@ -39,9 +21,8 @@ pub struct DocumentedClient {
 impl DocumentedClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Documented`.
@@ -93,9 +74,7 @@ impl DocumentedClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Documented` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Documented` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -105,37 +84,8 @@ impl DocumentedClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Documented> {
         self.client.api()
-    }
-}
-
-/// Reads the `Documented` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllDocumenteds {
-    client: TypedClient<v1::Documented>,
-}
-
-impl AllDocumenteds {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Documented` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Documented>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Documented` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::Documented> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Documented` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Documented> {
-        self.client.watch(params)
     }
 }

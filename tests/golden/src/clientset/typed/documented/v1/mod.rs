@@ -5,16 +5,23 @@
 
 use genclient_runtime::{Client, RestClient};
 
+mod all_blocks;
+mod all_documenteds;
+mod all_undocumenteds;
 mod block;
 mod documented;
 mod undocumented;
 
-pub use block::{AllBlocks, BlockClient};
-pub use documented::{AllDocumenteds, DocumentedClient};
-pub use undocumented::{AllUndocumenteds, UndocumentedClient};
+pub use all_blocks::AllBlocks;
+pub use all_documenteds::AllDocumenteds;
+pub use all_undocumenteds::AllUndocumenteds;
+pub use block::BlockClient;
+pub use documented::DocumentedClient;
+pub use undocumented::UndocumentedClient;
 
-/// The typed clients of `documented.example.com/v1`.
+/// Leads to the typed clients of `documented.example.com/v1`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct DocumentedV1Client {
     client: RestClient,
 }
@@ -56,6 +63,7 @@ impl DocumentedV1Client {
     }
 
     /// The connection, for whatever has no typed client.
+    #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -3,16 +3,17 @@
 
 //! The typed client of `Undocumented` (`documented.example.com/v1`).
 
+use fixture_apis::documented as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::documented as v1;
 
-/// Reads and writes the `Undocumented` objects of one namespace.
+/// Reads and writes the [`v1::Undocumented`] objects of one namespace.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct UndocumentedClient {
     client: TypedClient<v1::Undocumented>,
 }
@@ -20,9 +21,8 @@ pub struct UndocumentedClient {
 impl UndocumentedClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Undocumented`.
@@ -74,9 +74,7 @@ impl UndocumentedClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Undocumented` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Undocumented` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -86,37 +84,8 @@ impl UndocumentedClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Undocumented> {
         self.client.api()
-    }
-}
-
-/// Reads the `Undocumented` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllUndocumenteds {
-    client: TypedClient<v1::Undocumented>,
-}
-
-impl AllUndocumenteds {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Undocumented` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Undocumented>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Undocumented` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::Undocumented> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Undocumented` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Undocumented> {
-        self.client.watch(params)
     }
 }

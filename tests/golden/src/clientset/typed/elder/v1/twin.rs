@@ -3,18 +3,19 @@
 
 //! The typed client of `Twin` (`twin.test.io/v1`).
 
+use fixture_apis::first_labels::twin_test as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::first_labels::twin_test as v1;
 
-/// Reads and writes the `Twin` objects of one namespace.
+/// Reads and writes the [`v1::Twin`] objects of one namespace.
 ///
 /// A twin with a name.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct TwinClient {
     client: TypedClient<v1::Twin>,
 }
@@ -22,9 +23,8 @@ pub struct TwinClient {
 impl TwinClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Twin`.
@@ -76,9 +76,7 @@ impl TwinClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Twin` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Twin` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -88,37 +86,8 @@ impl TwinClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Twin> {
         self.client.api()
-    }
-}
-
-/// Reads the `Twin` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllTwins {
-    client: TypedClient<v1::Twin>,
-}
-
-impl AllTwins {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Twin` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Twin>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Twin` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::Twin> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Twin` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Twin> {
-        self.client.watch(params)
     }
 }

@@ -5,12 +5,15 @@
 
 use genclient_runtime::{Client, RestClient};
 
+mod all_samples;
 mod sample;
 
-pub use sample::{AllSamples, SampleClient};
+pub use all_samples::AllSamples;
+pub use sample::SampleClient;
 
-/// The typed clients of `example.dev.io/v1`.
+/// Leads to the typed clients of `example.dev.io/v1`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ExampleDevV1Client {
     client: RestClient,
 }
@@ -32,6 +35,7 @@ impl ExampleDevV1Client {
     }
 
     /// The connection, for whatever has no typed client.
+    #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -3,18 +3,19 @@
 
 //! The typed client of `Sample` (`example.dev.io/v1`).
 
+use fixture_apis::first_labels::dev as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::first_labels::dev as v1;
 
-/// Reads and writes the `Sample` objects of one namespace.
+/// Reads and writes the [`v1::Sample`] objects of one namespace.
 ///
 /// A kind that both groups have.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct SampleClient {
     client: TypedClient<v1::Sample>,
 }
@@ -22,9 +23,8 @@ pub struct SampleClient {
 impl SampleClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Sample`.
@@ -76,9 +76,7 @@ impl SampleClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Sample` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Sample` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -88,37 +86,8 @@ impl SampleClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Sample> {
         self.client.api()
-    }
-}
-
-/// Reads the `Sample` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllSamples {
-    client: TypedClient<v1::Sample>,
-}
-
-impl AllSamples {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Sample` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Sample>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Sample` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::Sample> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Sample` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Sample> {
-        self.client.watch(params)
     }
 }

@@ -3,18 +3,19 @@
 
 //! The typed client of `Extra` (`extra.example.com/v1`).
 
+use extra_types as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use extra_types as v1;
 
-/// Reads and writes the `Extra` objects of one namespace.
+/// Reads and writes the [`v1::Extra`] objects of one namespace.
 ///
 /// Extra is a kind at the root of its crate.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ExtraClient {
     client: TypedClient<v1::Extra>,
 }
@@ -22,9 +23,8 @@ pub struct ExtraClient {
 impl ExtraClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Extra`.
@@ -76,9 +76,7 @@ impl ExtraClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Extra` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Extra` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -88,37 +86,8 @@ impl ExtraClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Extra> {
         self.client.api()
-    }
-}
-
-/// Reads the `Extra` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllExtras {
-    client: TypedClient<v1::Extra>,
-}
-
-impl AllExtras {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Extra` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Extra>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Extra` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::Extra> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Extra` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Extra> {
-        self.client.watch(params)
     }
 }

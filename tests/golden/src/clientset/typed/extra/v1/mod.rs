@@ -5,12 +5,15 @@
 
 use genclient_runtime::{Client, RestClient};
 
+mod all_extras;
 mod extra;
 
-pub use extra::{AllExtras, ExtraClient};
+pub use all_extras::AllExtras;
+pub use extra::ExtraClient;
 
-/// The typed clients of `extra.example.com/v1`.
+/// Leads to the typed clients of `extra.example.com/v1`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ExtraV1Client {
     client: RestClient,
 }
@@ -32,6 +35,7 @@ impl ExtraV1Client {
     }
 
     /// The connection, for whatever has no typed client.
+    #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -5,12 +5,15 @@
 
 use genclient_runtime::{Client, RestClient};
 
+mod all_references;
 mod reference;
 
-pub use reference::{AllReferences, ReferenceClient};
+pub use all_references::AllReferences;
+pub use reference::ReferenceClient;
 
-/// The typed clients of `fields.example.com/v1`.
+/// Leads to the typed clients of `fields.example.com/v1`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct FieldsV1Client {
     client: RestClient,
 }
@@ -32,6 +35,7 @@ impl FieldsV1Client {
     }
 
     /// The connection, for whatever has no typed client.
+    #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

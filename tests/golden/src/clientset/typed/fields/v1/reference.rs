@@ -3,18 +3,19 @@
 
 //! The typed client of `Reference` (`fields.example.com/v1`).
 
+use fixture_apis::fields as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::fields as v1;
 
-/// Reads and writes the `Reference` objects of one namespace.
+/// Reads and writes the [`v1::Reference`] objects of one namespace.
 ///
 /// Reference points at another object, and says so in fields with well-known names.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ReferenceClient {
     client: TypedClient<v1::Reference>,
 }
@@ -22,9 +23,8 @@ pub struct ReferenceClient {
 impl ReferenceClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Reference`.
@@ -76,9 +76,7 @@ impl ReferenceClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Reference` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Reference` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -88,37 +86,8 @@ impl ReferenceClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Reference> {
         self.client.api()
-    }
-}
-
-/// Reads the `Reference` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllReferences {
-    client: TypedClient<v1::Reference>,
-}
-
-impl AllReferences {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Reference` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Reference>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Reference` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::Reference> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Reference` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Reference> {
-        self.client.watch(params)
     }
 }

@@ -5,12 +5,15 @@
 
 use genclient_runtime::{Client, RestClient};
 
+mod all_models;
 mod model;
 
-pub use model::{AllModels, ModelClient};
+pub use all_models::AllModels;
+pub use model::ModelClient;
 
-/// The typed clients of `3d.example.com/v1`.
+/// Leads to the typed clients of `3d.example.com/v1`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct Group3dV1Client {
     client: RestClient,
 }
@@ -32,6 +35,7 @@ impl Group3dV1Client {
     }
 
     /// The connection, for whatever has no typed client.
+    #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

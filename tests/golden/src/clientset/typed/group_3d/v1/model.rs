@@ -3,18 +3,19 @@
 
 //! The typed client of `Model` (`3d.example.com/v1`).
 
+use fixture_apis::group_names::digit as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::group_names::digit as v1;
 
-/// Reads and writes the `Model` objects of one namespace.
+/// Reads and writes the [`v1::Model`] objects of one namespace.
 ///
 /// A kind of a group that starts with a digit.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ModelClient {
     client: TypedClient<v1::Model>,
 }
@@ -22,9 +23,8 @@ pub struct ModelClient {
 impl ModelClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Model`.
@@ -76,9 +76,7 @@ impl ModelClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Model` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Model` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -88,37 +86,8 @@ impl ModelClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Model> {
         self.client.api()
-    }
-}
-
-/// Reads the `Model` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllModels {
-    client: TypedClient<v1::Model>,
-}
-
-impl AllModels {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Model` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Model>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Model` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::Model> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Model` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Model> {
-        self.client.watch(params)
     }
 }

@@ -3,18 +3,19 @@
 
 //! The typed client of `Dashed` (`hyphen-ated.example.com/v1-beta`).
 
+use fixture_apis::group_names::hyphen as v1_beta;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::group_names::hyphen as v1_beta;
 
-/// Reads and writes the `Dashed` objects of one namespace.
+/// Reads and writes the [`v1_beta::Dashed`] objects of one namespace.
 ///
 /// A kind of a group with a hyphen.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct DashedClient {
     client: TypedClient<v1_beta::Dashed>,
 }
@@ -22,9 +23,8 @@ pub struct DashedClient {
 impl DashedClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Dashed`.
@@ -76,9 +76,7 @@ impl DashedClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Dashed` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Dashed` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -88,37 +86,8 @@ impl DashedClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1_beta::Dashed> {
         self.client.api()
-    }
-}
-
-/// Reads the `Dashed` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllDashedThings {
-    client: TypedClient<v1_beta::Dashed>,
-}
-
-impl AllDashedThings {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Dashed` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1_beta::Dashed>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Dashed` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1_beta::Dashed> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Dashed` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1_beta::Dashed> {
-        self.client.watch(params)
     }
 }

@@ -5,12 +5,15 @@
 
 use genclient_runtime::{Client, RestClient};
 
+mod all_dashed_things;
 mod dashed;
 
-pub use dashed::{AllDashedThings, DashedClient};
+pub use all_dashed_things::AllDashedThings;
+pub use dashed::DashedClient;
 
-/// The typed clients of `hyphen-ated.example.com/v1-beta`.
+/// Leads to the typed clients of `hyphen-ated.example.com/v1-beta`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct HyphenAtedV1BetaClient {
     client: RestClient,
 }
@@ -32,6 +35,7 @@ impl HyphenAtedV1BetaClient {
     }
 
     /// The connection, for whatever has no typed client.
+    #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -3,18 +3,19 @@
 
 //! The typed client of `Label` (`lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll.example.com/v1`).
 
+use fixture_apis::lengths::label as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::lengths::label as v1;
 
-/// Reads and writes the `Label` objects of one namespace.
+/// Reads and writes the [`v1::Label`] objects of one namespace.
 ///
 /// A kind of a group with a long label.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct LabelClient {
     client: TypedClient<v1::Label>,
 }
@@ -22,9 +23,8 @@ pub struct LabelClient {
 impl LabelClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Label`.
@@ -76,9 +76,7 @@ impl LabelClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Label` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Label` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -88,37 +86,8 @@ impl LabelClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Label> {
         self.client.api()
-    }
-}
-
-/// Reads the `Label` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllLabels {
-    client: TypedClient<v1::Label>,
-}
-
-impl AllLabels {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Label` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Label>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Label` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::Label> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Label` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Label> {
-        self.client.watch(params)
     }
 }

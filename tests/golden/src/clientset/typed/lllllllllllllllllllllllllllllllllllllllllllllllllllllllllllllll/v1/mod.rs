@@ -5,12 +5,15 @@
 
 use genclient_runtime::{Client, RestClient};
 
+mod all_labels;
 mod label;
 
-pub use label::{AllLabels, LabelClient};
+pub use all_labels::AllLabels;
+pub use label::LabelClient;
 
-/// The typed clients of `lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll.example.com/v1`.
+/// Leads to the typed clients of `lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll.example.com/v1`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct LllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllV1Client {
     client: RestClient,
 }
@@ -32,6 +35,7 @@ impl LllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllV1Client {
     }
 
     /// The connection, for whatever has no typed client.
+    #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

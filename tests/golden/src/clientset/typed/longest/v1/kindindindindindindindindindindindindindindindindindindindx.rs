@@ -3,16 +3,17 @@
 
 //! The typed client of `Kindindindindindindindindindindindindindindindindindindindx` (`aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb.cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.io/v1`).
 
+use fixture_apis::lengths as v1;
 use genclient_runtime::{Api, ListParams, Patch, RestClient, Serialize, TypedClient};
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::lengths as v1;
 
-/// Reads and writes the `Kindindindindindindindindindindindindindindindindindindindx` objects of one namespace.
+/// Reads and writes the [`v1::Kindindindindindindindindindindindindindindindindindindindx`] objects of one namespace.
 ///
 /// The longest kind in the longest group.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct KindindindindindindindindindindindindindindindindindindindxClient {
     client: TypedClient<v1::Kindindindindindindindindindindindindindindindindindindindx>,
 }
@@ -20,9 +21,8 @@ pub struct KindindindindindindindindindindindindindindindindindindindxClient {
 impl KindindindindindindindindindindindindindindindindindindindxClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Kindindindindindindindindindindindindindindindindindindindx`.
@@ -95,9 +95,7 @@ impl KindindindindindindindindindindindindindindindindindindindxClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Kindindindindindindindindindindindindindindindindindindindx` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Kindindindindindindindindindindindindindindindindindindindx` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -107,48 +105,10 @@ impl KindindindindindindindindindindindindindindindindindindindxClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(
         &self,
     ) -> &Api<v1::Kindindindindindindindindindindindindindindindindindindindx> {
         self.client.api()
-    }
-}
-
-/// Reads the `Kindindindindindindindindindindindindindindindindindindindx` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllKindindindindindindindindindindindindindindindindindindindxes {
-    client: TypedClient<v1::Kindindindindindindindindindindindindindindindindindindindx>,
-}
-
-impl AllKindindindindindindindindindindindindindindindindindindindxes {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Kindindindindindindindindindindindindindindindindindindindx` that the parameters select.
-    pub fn list(
-        &self,
-        params: &ListParams,
-    ) -> List<v1::KindindindindindindindindindindindindindindindindindindindxList> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Kindindindindindindindindindindindindindindindindindindindx` that the parameters select, page by page.
-    pub fn pages(
-        &self,
-        params: &ListParams,
-    ) -> Pages<v1::Kindindindindindindindindindindindindindindindindindindindx> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Kindindindindindindindindindindindindindindindindindindindx` that the parameters select; resumes by itself.
-    pub fn watch(
-        &self,
-        params: &ListParams,
-    ) -> WatchStream<v1::Kindindindindindindindindindindindindindindindindindindindx> {
-        self.client.watch(params)
     }
 }

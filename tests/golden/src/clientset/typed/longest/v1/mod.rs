@@ -5,15 +5,15 @@
 
 use genclient_runtime::{Client, RestClient};
 
+mod all_kindindindindindindindindindindindindindindindindindindindxes;
 mod kindindindindindindindindindindindindindindindindindindindx;
 
-pub use kindindindindindindindindindindindindindindindindindindindx::{
-    AllKindindindindindindindindindindindindindindindindindindindxes,
-    KindindindindindindindindindindindindindindindindindindindxClient,
-};
+pub use all_kindindindindindindindindindindindindindindindindindindindxes::AllKindindindindindindindindindindindindindindindindindindindxes;
+pub use kindindindindindindindindindindindindindindindindindindindx::KindindindindindindindindindindindindindindindindindindindxClient;
 
-/// The typed clients of `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb.cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.io/v1`.
+/// Leads to the typed clients of `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb.cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.io/v1`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct LongestV1Client {
     client: RestClient,
 }
@@ -45,6 +45,7 @@ impl LongestV1Client {
     }
 
     /// The connection, for whatever has no typed client.
+    #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -3,18 +3,19 @@
 
 //! The typed client of `Machine` (`methods.example.com/v1`).
 
+use fixture_apis::methods as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::methods as v1;
 
-/// Reads and writes the `Machine` objects of one namespace.
+/// Reads and writes the [`v1::Machine`] objects of one namespace.
 ///
 /// Machine has a method for every verb, on a subresource.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct MachineClient {
     client: TypedClient<v1::Machine>,
 }
@@ -22,9 +23,8 @@ pub struct MachineClient {
 impl MachineClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Machine`.
@@ -81,9 +81,7 @@ impl MachineClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Machine` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Machine` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -92,9 +90,7 @@ impl MachineClient {
         self.client.apply(config, field_manager)
     }
 
-    /// Applies a configuration to the status of the `Machine` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the status of the `Machine` that it names, as this field manager.
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -120,7 +116,7 @@ impl MachineClient {
         self.client.update_subresource(name, "scale", input)
     }
 
-    /// Applies a configuration to the subresource `scale` of the `Machine`.
+    /// Applies a whole manifest to the subresource `scale` of the `Machine`.
     pub fn apply_scale<A: Serialize>(
         &self,
         name: &str,
@@ -168,37 +164,8 @@ impl MachineClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Machine> {
         self.client.api()
-    }
-}
-
-/// Reads the `Machine` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllMachines {
-    client: TypedClient<v1::Machine>,
-}
-
-impl AllMachines {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Machine` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Machine>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Machine` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::Machine> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Machine` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Machine> {
-        self.client.watch(params)
     }
 }

@@ -5,14 +5,17 @@
 
 use genclient_runtime::{Client, RestClient};
 
+mod all_machines;
 mod machine;
 mod order;
 
-pub use machine::{AllMachines, MachineClient};
+pub use all_machines::AllMachines;
+pub use machine::MachineClient;
 pub use order::OrderClient;
 
-/// The typed clients of `methods.example.com/v1`.
+/// Leads to the typed clients of `methods.example.com/v1`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct MethodsV1Client {
     client: RestClient,
 }
@@ -39,6 +42,7 @@ impl MethodsV1Client {
     }
 
     /// The connection, for whatever has no typed client.
+    #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -3,16 +3,17 @@
 
 //! The typed client of `Order` (`methods.example.com/v1`).
 
+use fixture_apis::methods as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{Apply, Get, List, PatchRequest, Write};
-use fixture_apis::methods as v1;
 
-/// Reads and writes the `Order` objects of the cluster.
+/// Reads and writes the [`v1::Order`] objects of the cluster.
 ///
 /// Order has a method for every verb, on the object itself.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct OrderClient {
     client: TypedClient<v1::Order>,
 }
@@ -20,9 +21,8 @@ pub struct OrderClient {
 impl OrderClient {
     /// A client for the cluster.
     pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
+        let client = TypedClient::cluster(client);
+        Self { client }
     }
 
     /// Reads the `Order` of this name.
@@ -52,7 +52,7 @@ impl OrderClient {
         self.client.get_as(name)
     }
 
-    /// Lists the `Order`.
+    /// Reads every `Order` that the parameters select.
     pub fn list_all(&self, params: &ListParams) -> List<ObjectList<v1::Order>> {
         self.client.list(params)
     }
@@ -66,7 +66,7 @@ impl OrderClient {
         self.client.patch_as(name, patch)
     }
 
-    /// Applies a configuration to the `Order`.
+    /// Applies a whole manifest to the `Order`.
     pub fn settle<A: Serialize>(
         &self,
         name: &str,
@@ -77,6 +77,7 @@ impl OrderClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Order> {
         self.client.api()
     }

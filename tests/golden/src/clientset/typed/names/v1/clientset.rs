@@ -3,18 +3,19 @@
 
 //! The typed client of `Clientset` (`names.example.com/v1`).
 
+use fixture_apis::names as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::names as v1;
 
-/// Reads and writes the `Clientset` objects of one namespace.
+/// Reads and writes the [`v1::Clientset`] objects of one namespace.
 ///
 /// The clientset's own name.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ClientsetClient {
     client: TypedClient<v1::Clientset>,
 }
@@ -22,9 +23,8 @@ pub struct ClientsetClient {
 impl ClientsetClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Clientset`.
@@ -76,9 +76,7 @@ impl ClientsetClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Clientset` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Clientset` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -88,37 +86,8 @@ impl ClientsetClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Clientset> {
         self.client.api()
-    }
-}
-
-/// Reads the `Clientset` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllClientsets {
-    client: TypedClient<v1::Clientset>,
-}
-
-impl AllClientsets {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Clientset` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Clientset>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Clientset` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::Clientset> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Clientset` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Clientset> {
-        self.client.watch(params)
     }
 }

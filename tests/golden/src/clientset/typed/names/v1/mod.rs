@@ -5,6 +5,19 @@
 
 use genclient_runtime::Client;
 
+mod all_arcs;
+mod all_clientsets;
+mod all_lists;
+mod all_matches;
+mod all_namespaces;
+mod all_objects;
+mod all_rests;
+mod all_self;
+mod all_shareds;
+mod all_statuses;
+mod all_typeds;
+mod all_types;
+mod all_v1;
 mod arc;
 mod clientset;
 mod list;
@@ -19,22 +32,36 @@ mod type_;
 mod typed;
 mod v1_;
 
-pub use arc::{AllArcs, ArcClient};
-pub use clientset::{AllClientsets, ClientsetClient};
-pub use list::{AllLists, ListClient};
-pub use match_::{AllMatches, MatchClient};
-pub use namespace::{AllNamespaces, NamespaceClient};
-pub use object::{AllObjects, ObjectClient};
-pub use rest::{AllRests, RestClient};
-pub use selfless::{AllSelf, SelflessClient};
-pub use shared::{AllShareds, SharedClient};
-pub use status::{AllStatuses, StatusClient};
-pub use type_::{AllTypes, TypeClient};
-pub use typed::{AllTypeds, TypedClient};
-pub use v1_::{AllV1, V1Client};
+pub use all_arcs::AllArcs;
+pub use all_clientsets::AllClientsets;
+pub use all_lists::AllLists;
+pub use all_matches::AllMatches;
+pub use all_namespaces::AllNamespaces;
+pub use all_objects::AllObjects;
+pub use all_rests::AllRests;
+pub use all_self::AllSelf;
+pub use all_shareds::AllShareds;
+pub use all_statuses::AllStatuses;
+pub use all_typeds::AllTypeds;
+pub use all_types::AllTypes;
+pub use all_v1::AllV1;
+pub use arc::ArcClient;
+pub use clientset::ClientsetClient;
+pub use list::ListClient;
+pub use match_::MatchClient;
+pub use namespace::NamespaceClient;
+pub use object::ObjectClient;
+pub use rest::RestClient;
+pub use selfless::SelflessClient;
+pub use shared::SharedClient;
+pub use status::StatusClient;
+pub use type_::TypeClient;
+pub use typed::TypedClient;
+pub use v1_::V1Client;
 
-/// The typed clients of `names.example.com/v1`.
+/// Leads to the typed clients of `names.example.com/v1`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct NamesV1Client {
     client: ::genclient_runtime::RestClient,
 }
@@ -176,6 +203,7 @@ impl NamesV1Client {
     }
 
     /// The connection, for whatever has no typed client.
+    #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -3,18 +3,19 @@
 
 //! The typed client of `Namespace` (`names.example.com/v1`).
 
+use fixture_apis::names as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::names as v1;
 
-/// Reads and writes the `Namespace` objects of one namespace.
+/// Reads and writes the [`v1::Namespace`] objects of one namespace.
 ///
 /// Its lister is called like the runtime's.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct NamespaceClient {
     client: TypedClient<v1::Namespace>,
 }
@@ -22,9 +23,8 @@ pub struct NamespaceClient {
 impl NamespaceClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Namespace`.
@@ -76,9 +76,7 @@ impl NamespaceClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Namespace` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Namespace` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -88,37 +86,8 @@ impl NamespaceClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Namespace> {
         self.client.api()
-    }
-}
-
-/// Reads the `Namespace` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllNamespaces {
-    client: TypedClient<v1::Namespace>,
-}
-
-impl AllNamespaces {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Namespace` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Namespace>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Namespace` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::Namespace> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Namespace` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Namespace> {
-        self.client.watch(params)
     }
 }

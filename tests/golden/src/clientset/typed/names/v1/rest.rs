@@ -3,16 +3,17 @@
 
 //! The typed client of `Rest` (`names.example.com/v1`).
 
+use fixture_apis::names as v1;
 use genclient_runtime::{Api, ListParams, ObjectList, Patch, Serialize, TypedClient};
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::names as v1;
 
-/// Reads and writes the `Rest` objects of one namespace.
+/// Reads and writes the [`v1::Rest`] objects of one namespace.
 ///
 /// Its client is called like the connection that all clients share.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct RestClient {
     client: TypedClient<v1::Rest>,
 }
@@ -23,9 +24,8 @@ impl RestClient {
         client: impl Into<::genclient_runtime::RestClient>,
         namespace: &str,
     ) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Rest`.
@@ -77,9 +77,7 @@ impl RestClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Rest` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Rest` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -89,37 +87,8 @@ impl RestClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Rest> {
         self.client.api()
-    }
-}
-
-/// Reads the `Rest` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllRests {
-    client: TypedClient<v1::Rest>,
-}
-
-impl AllRests {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<::genclient_runtime::RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Rest` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Rest>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Rest` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::Rest> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Rest` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Rest> {
-        self.client.watch(params)
     }
 }

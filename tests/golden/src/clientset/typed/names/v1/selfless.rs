@@ -3,18 +3,19 @@
 
 //! The typed client of `Selfless` (`names.example.com/v1`).
 
+use fixture_apis::names as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::names as v1;
 
-/// Reads and writes the `Selfless` objects of one namespace.
+/// Reads and writes the [`v1::Selfless`] objects of one namespace.
 ///
 /// A keyword in the plural, where a path cannot have it either.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct SelflessClient {
     client: TypedClient<v1::Selfless>,
 }
@@ -22,9 +23,8 @@ pub struct SelflessClient {
 impl SelflessClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Selfless`.
@@ -76,9 +76,7 @@ impl SelflessClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Selfless` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Selfless` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -88,37 +86,8 @@ impl SelflessClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Selfless> {
         self.client.api()
-    }
-}
-
-/// Reads the `Selfless` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllSelf {
-    client: TypedClient<v1::Selfless>,
-}
-
-impl AllSelf {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Selfless` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Selfless>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Selfless` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::Selfless> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Selfless` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Selfless> {
-        self.client.watch(params)
     }
 }

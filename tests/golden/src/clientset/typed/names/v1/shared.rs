@@ -3,18 +3,19 @@
 
 //! The typed client of `Shared` (`names.example.com/v1`).
 
+use fixture_apis::names as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::names as v1;
 
-/// Reads and writes the `Shared` objects of one namespace.
+/// Reads and writes the [`v1::Shared`] objects of one namespace.
 ///
 /// Its informer is called like the runtime's.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct SharedClient {
     client: TypedClient<v1::Shared>,
 }
@@ -22,9 +23,8 @@ pub struct SharedClient {
 impl SharedClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Shared`.
@@ -76,9 +76,7 @@ impl SharedClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Shared` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Shared` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -88,37 +86,8 @@ impl SharedClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Shared> {
         self.client.api()
-    }
-}
-
-/// Reads the `Shared` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllShareds {
-    client: TypedClient<v1::Shared>,
-}
-
-impl AllShareds {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Shared` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Shared>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Shared` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::Shared> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Shared` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Shared> {
-        self.client.watch(params)
     }
 }

@@ -3,18 +3,19 @@
 
 //! The typed client of `Status` (`names.example.com/v1`).
 
+use fixture_apis::names as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::names as v1;
 
-/// Reads and writes the `Status` objects of one namespace.
+/// Reads and writes the [`v1::Status`] objects of one namespace.
 ///
 /// The name of Kubernetes' own `Status`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct StatusClient {
     client: TypedClient<v1::Status>,
 }
@@ -22,9 +23,8 @@ pub struct StatusClient {
 impl StatusClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Status`.
@@ -81,9 +81,7 @@ impl StatusClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Status` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Status` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -92,9 +90,7 @@ impl StatusClient {
         self.client.apply(config, field_manager)
     }
 
-    /// Applies a configuration to the status of the `Status` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the status of the `Status` that it names, as this field manager.
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -104,37 +100,8 @@ impl StatusClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Status> {
         self.client.api()
-    }
-}
-
-/// Reads the `Status` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllStatuses {
-    client: TypedClient<v1::Status>,
-}
-
-impl AllStatuses {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Status` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Status>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Status` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::Status> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Status` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Status> {
-        self.client.watch(params)
     }
 }

@@ -3,16 +3,17 @@
 
 //! The typed client of `Typed` (`names.example.com/v1`).
 
+use fixture_apis::names as v1;
 use genclient_runtime::{Api, ListParams, ObjectList, Patch, RestClient, Serialize};
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::names as v1;
 
-/// Reads and writes the `Typed` objects of one namespace.
+/// Reads and writes the [`v1::Typed`] objects of one namespace.
 ///
 /// Its client is called like the runtime's.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct TypedClient {
     client: ::genclient_runtime::TypedClient<v1::Typed>,
 }
@@ -20,9 +21,8 @@ pub struct TypedClient {
 impl TypedClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: ::genclient_runtime::TypedClient::namespaced(client, namespace),
-        }
+        let client = ::genclient_runtime::TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Typed`.
@@ -74,9 +74,7 @@ impl TypedClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Typed` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Typed` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -86,37 +84,8 @@ impl TypedClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Typed> {
         self.client.api()
-    }
-}
-
-/// Reads the `Typed` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllTypeds {
-    client: ::genclient_runtime::TypedClient<v1::Typed>,
-}
-
-impl AllTypeds {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: ::genclient_runtime::TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Typed` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Typed>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Typed` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::Typed> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Typed` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Typed> {
-        self.client.watch(params)
     }
 }

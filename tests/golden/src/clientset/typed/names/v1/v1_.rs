@@ -3,18 +3,19 @@
 
 //! The typed client of `V1` (`names.example.com/v1`).
 
+use fixture_apis::names as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::names as v1;
 
-/// Reads and writes the `V1` objects of one namespace.
+/// Reads and writes the [`v1::V1`] objects of one namespace.
 ///
 /// The name of the generated module for informers, and of a version.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct V1Client {
     client: TypedClient<v1::V1>,
 }
@@ -22,9 +23,8 @@ pub struct V1Client {
 impl V1Client {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `V1`.
@@ -76,45 +76,14 @@ impl V1Client {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `V1` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `V1` that it names, as this field manager.
     pub fn apply<A: Serialize>(&self, config: &A, field_manager: &str) -> Apply<v1::V1> {
         self.client.apply(config, field_manager)
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::V1> {
         self.client.api()
-    }
-}
-
-/// Reads the `V1` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllV1 {
-    client: TypedClient<v1::V1>,
-}
-
-impl AllV1 {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `V1` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::V1>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `V1` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::V1> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `V1` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::V1> {
-        self.client.watch(params)
     }
 }

@@ -3,18 +3,19 @@
 
 //! The typed client of `Inner` (`nested.example.com/v1`).
 
+use fixture_apis::facade::inner as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::facade::inner as v1;
 
-/// Reads and writes the `Inner` objects of one namespace.
+/// Reads and writes the [`v1::Inner`] objects of one namespace.
 ///
 /// Inner is reached through a glob.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct InnerClient {
     client: TypedClient<v1::Inner>,
 }
@@ -22,9 +23,8 @@ pub struct InnerClient {
 impl InnerClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Inner`.
@@ -76,9 +76,7 @@ impl InnerClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Inner` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Inner` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -88,37 +86,8 @@ impl InnerClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Inner> {
         self.client.api()
-    }
-}
-
-/// Reads the `Inner` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllInners {
-    client: TypedClient<v1::Inner>,
-}
-
-impl AllInners {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Inner` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Inner>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Inner` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::Inner> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Inner` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Inner> {
-        self.client.watch(params)
     }
 }

@@ -5,12 +5,15 @@
 
 use genclient_runtime::{Client, RestClient};
 
+mod all_inners;
 mod inner;
 
-pub use inner::{AllInners, InnerClient};
+pub use all_inners::AllInners;
+pub use inner::InnerClient;
 
-/// The typed clients of `nested.example.com/v1`.
+/// Leads to the typed clients of `nested.example.com/v1`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct NestedV1Client {
     client: RestClient,
 }
@@ -32,6 +35,7 @@ impl NestedV1Client {
     }
 
     /// The connection, for whatever has no typed client.
+    #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -3,16 +3,17 @@
 
 //! The typed client of `Concealed` (`nested.example.com/v1beta1`).
 
+use fixture_apis::given as v1beta1;
 use genclient_runtime::{Api, ListParams, Patch, RestClient, Serialize, TypedClient};
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::given as v1beta1;
 
-/// Reads and writes the `Concealed` objects of one namespace.
+/// Reads and writes the [`v1beta1::Concealed`] objects of one namespace.
 ///
 /// Concealed names its own path.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ConcealedClient {
     client: TypedClient<v1beta1::Concealed>,
 }
@@ -20,9 +21,8 @@ pub struct ConcealedClient {
 impl ConcealedClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Concealed`.
@@ -74,9 +74,7 @@ impl ConcealedClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Concealed` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Concealed` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -86,37 +84,8 @@ impl ConcealedClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1beta1::Concealed> {
         self.client.api()
-    }
-}
-
-/// Reads the `Concealed` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllConcealeds {
-    client: TypedClient<v1beta1::Concealed>,
-}
-
-impl AllConcealeds {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Concealed` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<v1beta1::ConcealedList> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Concealed` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1beta1::Concealed> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Concealed` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1beta1::Concealed> {
-        self.client.watch(params)
     }
 }

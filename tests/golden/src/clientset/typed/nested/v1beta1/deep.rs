@@ -3,18 +3,19 @@
 
 //! The typed client of `Deep` (`nested.example.com/v1beta1`).
 
+use fixture_apis::facade as v1beta1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::facade as v1beta1;
 
-/// Reads and writes the `Deep` objects of one namespace.
+/// Reads and writes the [`v1beta1::Deep`] objects of one namespace.
 ///
 /// Deep is re-exported by name.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct DeepClient {
     client: TypedClient<v1beta1::Deep>,
 }
@@ -22,9 +23,8 @@ pub struct DeepClient {
 impl DeepClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Deep`.
@@ -76,9 +76,7 @@ impl DeepClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Deep` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Deep` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -88,37 +86,8 @@ impl DeepClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1beta1::Deep> {
         self.client.api()
-    }
-}
-
-/// Reads the `Deep` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllDeeps {
-    client: TypedClient<v1beta1::Deep>,
-}
-
-impl AllDeeps {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Deep` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1beta1::Deep>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Deep` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1beta1::Deep> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Deep` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1beta1::Deep> {
-        self.client.watch(params)
     }
 }

@@ -5,14 +5,19 @@
 
 use genclient_runtime::{Client, RestClient};
 
+mod all_concealeds;
+mod all_deeps;
 mod concealed;
 mod deep;
 
-pub use concealed::{AllConcealeds, ConcealedClient};
-pub use deep::{AllDeeps, DeepClient};
+pub use all_concealeds::AllConcealeds;
+pub use all_deeps::AllDeeps;
+pub use concealed::ConcealedClient;
+pub use deep::DeepClient;
 
-/// The typed clients of `nested.example.com/v1beta1`.
+/// Leads to the typed clients of `nested.example.com/v1beta1`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct NestedV1beta1Client {
     client: RestClient,
 }
@@ -44,6 +49,7 @@ impl NestedV1beta1Client {
     }
 
     /// The connection, for whatever has no typed client.
+    #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

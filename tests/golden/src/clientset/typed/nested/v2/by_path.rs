@@ -3,16 +3,17 @@
 
 //! The typed client of `ByPath` (`nested.example.com/v2`).
 
+use fixture_apis::other_name as v2;
 use genclient_runtime::{Api, ListParams, Patch, RestClient, Serialize, TypedClient};
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::other_name as v2;
 
-/// Reads and writes the `ByPath` objects of one namespace.
+/// Reads and writes the [`v2::ByPath`] objects of one namespace.
 ///
 /// ByPath is re-exported through a module with another name.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ByPathClient {
     client: TypedClient<v2::ByPath>,
 }
@@ -20,9 +21,8 @@ pub struct ByPathClient {
 impl ByPathClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `ByPath`.
@@ -74,9 +74,7 @@ impl ByPathClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `ByPath` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `ByPath` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -86,37 +84,8 @@ impl ByPathClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v2::ByPath> {
         self.client.api()
-    }
-}
-
-/// Reads the `ByPath` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllByPaths {
-    client: TypedClient<v2::ByPath>,
-}
-
-impl AllByPaths {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `ByPath` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<v2::ByPathList> {
-        self.client.list(params)
-    }
-
-    /// Reads every `ByPath` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v2::ByPath> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `ByPath` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v2::ByPath> {
-        self.client.watch(params)
     }
 }

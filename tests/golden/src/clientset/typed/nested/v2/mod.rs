@@ -5,12 +5,15 @@
 
 use genclient_runtime::{Client, RestClient};
 
+mod all_by_paths;
 mod by_path;
 
-pub use by_path::{AllByPaths, ByPathClient};
+pub use all_by_paths::AllByPaths;
+pub use by_path::ByPathClient;
 
-/// The typed clients of `nested.example.com/v2`.
+/// Leads to the typed clients of `nested.example.com/v2`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct NestedV2Client {
     client: RestClient,
 }
@@ -32,6 +35,7 @@ impl NestedV2Client {
     }
 
     /// The connection, for whatever has no typed client.
+    #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

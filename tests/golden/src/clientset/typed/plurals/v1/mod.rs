@@ -5,6 +5,12 @@
 
 use genclient_runtime::{Client, RestClient};
 
+mod all_data;
+mod all_endpoints;
+mod all_gateways;
+mod all_ingresses;
+mod all_network_policies;
+mod all_vpc_peerings;
 mod datum;
 mod endpoints;
 mod gateway;
@@ -12,15 +18,22 @@ mod ingress;
 mod network_policy;
 mod vpc_peering;
 
-pub use datum::{AllData, DatumClient};
-pub use endpoints::{AllEndpoints, EndpointsClient};
-pub use gateway::{AllGateways, GatewayClient};
-pub use ingress::{AllIngresses, IngressClient};
-pub use network_policy::{AllNetworkPolicies, NetworkPolicyClient};
-pub use vpc_peering::{AllVpcPeerings, VPCPeeringClient};
+pub use all_data::AllData;
+pub use all_endpoints::AllEndpoints;
+pub use all_gateways::AllGateways;
+pub use all_ingresses::AllIngresses;
+pub use all_network_policies::AllNetworkPolicies;
+pub use all_vpc_peerings::AllVpcPeerings;
+pub use datum::DatumClient;
+pub use endpoints::EndpointsClient;
+pub use gateway::GatewayClient;
+pub use ingress::IngressClient;
+pub use network_policy::NetworkPolicyClient;
+pub use vpc_peering::VPCPeeringClient;
 
-/// The typed clients of `plurals.example.com/v1`.
+/// Leads to the typed clients of `plurals.example.com/v1`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct PluralsV1Client {
     client: RestClient,
 }
@@ -92,6 +105,7 @@ impl PluralsV1Client {
     }
 
     /// The connection, for whatever has no typed client.
+    #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -3,18 +3,19 @@
 
 //! The typed client of `Aggregated` (`protected.k8s.io/v1`).
 
+use fixture_apis::protected as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::protected as v1;
 
-/// Reads and writes the `Aggregated` objects of one namespace.
+/// Reads and writes the [`v1::Aggregated`] objects of one namespace.
 ///
 /// Aggregated is served by something else: no CRD, so no schema and no approval.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct AggregatedClient {
     client: TypedClient<v1::Aggregated>,
 }
@@ -22,9 +23,8 @@ pub struct AggregatedClient {
 impl AggregatedClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Aggregated`.
@@ -76,9 +76,7 @@ impl AggregatedClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Aggregated` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Aggregated` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -88,37 +86,8 @@ impl AggregatedClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Aggregated> {
         self.client.api()
-    }
-}
-
-/// Reads the `Aggregated` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllAggregateds {
-    client: TypedClient<v1::Aggregated>,
-}
-
-impl AllAggregateds {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Aggregated` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Aggregated>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Aggregated` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::Aggregated> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Aggregated` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Aggregated> {
-        self.client.watch(params)
     }
 }

@@ -6,13 +6,18 @@
 use genclient_runtime::{Client, RestClient};
 
 mod aggregated;
+mod all_aggregateds;
+mod all_approveds;
 mod approved;
 
-pub use aggregated::{AllAggregateds, AggregatedClient};
-pub use approved::{AllApproveds, ApprovedClient};
+pub use aggregated::AggregatedClient;
+pub use all_aggregateds::AllAggregateds;
+pub use all_approveds::AllApproveds;
+pub use approved::ApprovedClient;
 
-/// The typed clients of `protected.k8s.io/v1`.
+/// Leads to the typed clients of `protected.k8s.io/v1`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ProtectedV1Client {
     client: RestClient,
 }
@@ -44,6 +49,7 @@ impl ProtectedV1Client {
     }
 
     /// The connection, for whatever has no typed client.
+    #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -3,18 +3,19 @@
 
 //! The typed client of `Marker` (`shapes.example.com/v1`).
 
+use fixture_apis::shapes as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::shapes as v1;
 
-/// Reads and writes the `Marker` objects of one namespace.
+/// Reads and writes the [`v1::Marker`] objects of one namespace.
 ///
 /// Neither spec nor status: all that it says is that it is there.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct MarkerClient {
     client: TypedClient<v1::Marker>,
 }
@@ -22,9 +23,8 @@ pub struct MarkerClient {
 impl MarkerClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Marker`.
@@ -76,9 +76,7 @@ impl MarkerClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Marker` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Marker` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -88,37 +86,8 @@ impl MarkerClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Marker> {
         self.client.api()
-    }
-}
-
-/// Reads the `Marker` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllMarkers {
-    client: TypedClient<v1::Marker>,
-}
-
-impl AllMarkers {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Marker` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Marker>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Marker` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::Marker> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Marker` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Marker> {
-        self.client.watch(params)
     }
 }

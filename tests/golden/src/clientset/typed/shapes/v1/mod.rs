@@ -5,6 +5,10 @@
 
 use genclient_runtime::{Client, RestClient};
 
+mod all_markers;
+mod all_plains;
+mod all_reporteds;
+mod all_silents;
 mod marker;
 mod moon;
 mod plain;
@@ -12,15 +16,20 @@ mod planet;
 mod reported;
 mod silent;
 
-pub use marker::{AllMarkers, MarkerClient};
+pub use all_markers::AllMarkers;
+pub use all_plains::AllPlains;
+pub use all_reporteds::AllReporteds;
+pub use all_silents::AllSilents;
+pub use marker::MarkerClient;
 pub use moon::MoonClient;
-pub use plain::{AllPlains, PlainClient};
+pub use plain::PlainClient;
 pub use planet::PlanetClient;
-pub use reported::{AllReporteds, ReportedClient};
-pub use silent::{AllSilents, SilentClient};
+pub use reported::ReportedClient;
+pub use silent::SilentClient;
 
-/// The typed clients of `shapes.example.com/v1`.
+/// Leads to the typed clients of `shapes.example.com/v1`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ShapesV1Client {
     client: RestClient,
 }
@@ -82,6 +91,7 @@ impl ShapesV1Client {
     }
 
     /// The connection, for whatever has no typed client.
+    #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

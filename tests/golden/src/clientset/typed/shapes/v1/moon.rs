@@ -3,18 +3,19 @@
 
 //! The typed client of `Moon` (`shapes.example.com/v1`).
 
+use fixture_apis::shapes as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::shapes as v1;
 
-/// Reads and writes the `Moon` objects of the cluster.
+/// Reads and writes the [`v1::Moon`] objects of the cluster.
 ///
 /// Cluster-scoped, with a status.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct MoonClient {
     client: TypedClient<v1::Moon>,
 }
@@ -22,9 +23,8 @@ pub struct MoonClient {
 impl MoonClient {
     /// A client for the cluster.
     pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
+        let client = TypedClient::cluster(client);
+        Self { client }
     }
 
     /// Creates the `Moon`.
@@ -81,9 +81,7 @@ impl MoonClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Moon` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Moon` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -92,9 +90,7 @@ impl MoonClient {
         self.client.apply(config, field_manager)
     }
 
-    /// Applies a configuration to the status of the `Moon` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the status of the `Moon` that it names, as this field manager.
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -104,6 +100,7 @@ impl MoonClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Moon> {
         self.client.api()
     }

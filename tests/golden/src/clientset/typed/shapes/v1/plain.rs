@@ -3,16 +3,17 @@
 
 //! The typed client of `Plain` (`shapes.example.com/v1`).
 
+use fixture_apis::shapes as v1;
 use genclient_runtime::{Api, ListParams, Patch, RestClient, Serialize, TypedClient};
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::shapes as v1;
 
-/// Reads and writes the `Plain` objects of one namespace.
+/// Reads and writes the [`v1::Plain`] objects of one namespace.
 ///
 /// Namespaced, without a status.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct PlainClient {
     client: TypedClient<v1::Plain>,
 }
@@ -20,9 +21,8 @@ pub struct PlainClient {
 impl PlainClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Plain`.
@@ -74,9 +74,7 @@ impl PlainClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Plain` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Plain` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -86,37 +84,8 @@ impl PlainClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Plain> {
         self.client.api()
-    }
-}
-
-/// Reads the `Plain` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllPlains {
-    client: TypedClient<v1::Plain>,
-}
-
-impl AllPlains {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Plain` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<v1::PlainList> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Plain` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::Plain> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Plain` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Plain> {
-        self.client.watch(params)
     }
 }

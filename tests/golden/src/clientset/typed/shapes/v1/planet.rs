@@ -3,18 +3,19 @@
 
 //! The typed client of `Planet` (`shapes.example.com/v1`).
 
+use fixture_apis::shapes as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::shapes as v1;
 
-/// Reads and writes the `Planet` objects of the cluster.
+/// Reads and writes the [`v1::Planet`] objects of the cluster.
 ///
 /// Cluster-scoped, without a status.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct PlanetClient {
     client: TypedClient<v1::Planet>,
 }
@@ -22,9 +23,8 @@ pub struct PlanetClient {
 impl PlanetClient {
     /// A client for the cluster.
     pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
+        let client = TypedClient::cluster(client);
+        Self { client }
     }
 
     /// Creates the `Planet`.
@@ -76,9 +76,7 @@ impl PlanetClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Planet` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Planet` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -88,6 +86,7 @@ impl PlanetClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Planet> {
         self.client.api()
     }

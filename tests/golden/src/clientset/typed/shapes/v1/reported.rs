@@ -3,18 +3,19 @@
 
 //! The typed client of `Reported` (`shapes.example.com/v1`).
 
+use fixture_apis::shapes as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::shapes as v1;
 
-/// Reads and writes the `Reported` objects of one namespace.
+/// Reads and writes the [`v1::Reported`] objects of one namespace.
 ///
 /// Namespaced, with a status.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ReportedClient {
     client: TypedClient<v1::Reported>,
 }
@@ -22,9 +23,8 @@ pub struct ReportedClient {
 impl ReportedClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Reported`.
@@ -81,9 +81,7 @@ impl ReportedClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Reported` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Reported` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -92,9 +90,7 @@ impl ReportedClient {
         self.client.apply(config, field_manager)
     }
 
-    /// Applies a configuration to the status of the `Reported` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the status of the `Reported` that it names, as this field manager.
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -104,37 +100,8 @@ impl ReportedClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Reported> {
         self.client.api()
-    }
-}
-
-/// Reads the `Reported` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllReporteds {
-    client: TypedClient<v1::Reported>,
-}
-
-impl AllReporteds {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Reported` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Reported>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Reported` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::Reported> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Reported` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Reported> {
-        self.client.watch(params)
     }
 }

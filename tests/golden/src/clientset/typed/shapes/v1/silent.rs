@@ -3,18 +3,19 @@
 
 //! The typed client of `Silent` (`shapes.example.com/v1`).
 
+use fixture_apis::shapes as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::shapes as v1;
 
-/// Reads and writes the `Silent` objects of one namespace.
+/// Reads and writes the [`v1::Silent`] objects of one namespace.
 ///
 /// Namespaced, with a status that has no subresource.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct SilentClient {
     client: TypedClient<v1::Silent>,
 }
@@ -22,9 +23,8 @@ pub struct SilentClient {
 impl SilentClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Silent`.
@@ -76,9 +76,7 @@ impl SilentClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Silent` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Silent` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -88,37 +86,8 @@ impl SilentClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Silent> {
         self.client.api()
-    }
-}
-
-/// Reads the `Silent` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllSilents {
-    client: TypedClient<v1::Silent>,
-}
-
-impl AllSilents {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Silent` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Silent>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Silent` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::Silent> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Silent` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Silent> {
-        self.client.watch(params)
     }
 }

@@ -5,12 +5,15 @@
 
 use genclient_runtime::{Client, RestClient};
 
+mod all_twins;
 mod twin;
 
-pub use twin::{AllTwins, TwinClient};
+pub use all_twins::AllTwins;
+pub use twin::TwinClient;
 
-/// The typed clients of `twin.dev.io/v1`.
+/// Leads to the typed clients of `twin.dev.io/v1`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct TwinV1Client {
     client: RestClient,
 }
@@ -32,6 +35,7 @@ impl TwinV1Client {
     }
 
     /// The connection, for whatever has no typed client.
+    #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -5,12 +5,15 @@
 
 use genclient_runtime::{Client, RestClient};
 
+mod all_letters;
 mod letter;
 
-pub use letter::{AllLetters, LetterClient};
+pub use all_letters::AllLetters;
+pub use letter::LetterClient;
 
-/// The typed clients of `type.example.com/v1`.
+/// Leads to the typed clients of `type.example.com/v1`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct TypeV1Client {
     client: RestClient,
 }
@@ -32,6 +35,7 @@ impl TypeV1Client {
     }
 
     /// The connection, for whatever has no typed client.
+    #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -3,13 +3,14 @@
 
 //! The typed client of `ClusterNoVerbs` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Api, RestClient, TypedClient};
 use fixture_apis::verbs as v1;
+use genclient_runtime::{Api, RestClient, TypedClient};
 
-/// Reads and writes the `ClusterNoVerbs` objects of the cluster.
+/// Leads to kube's own client of the [`v1::ClusterNoVerbs`] objects of the cluster.
 ///
 /// `no_verbs` and `cluster_scoped`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ClusterNoVerbsClient {
     client: TypedClient<v1::ClusterNoVerbs>,
 }
@@ -17,12 +18,12 @@ pub struct ClusterNoVerbsClient {
 impl ClusterNoVerbsClient {
     /// A client for the cluster.
     pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
+        let client = TypedClient::cluster(client);
+        Self { client }
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::ClusterNoVerbs> {
         self.client.api()
     }

@@ -3,14 +3,15 @@
 
 //! The typed client of `ClusterReadOnly` (`verbs.example.com/v1`).
 
+use fixture_apis::verbs as v1;
 use genclient_runtime::{Api, ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{Get, List, Pages, WatchStream};
-use fixture_apis::verbs as v1;
 
-/// Reads and writes the `ClusterReadOnly` objects of the cluster.
+/// Reads the [`v1::ClusterReadOnly`] objects of the cluster.
 ///
 /// `readonly` and `cluster_scoped`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ClusterReadOnlyClient {
     client: TypedClient<v1::ClusterReadOnly>,
 }
@@ -18,9 +19,8 @@ pub struct ClusterReadOnlyClient {
 impl ClusterReadOnlyClient {
     /// A client for the cluster.
     pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
+        let client = TypedClient::cluster(client);
+        Self { client }
     }
 
     /// Reads the `ClusterReadOnly` of this name.
@@ -44,6 +44,7 @@ impl ClusterReadOnlyClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::ClusterReadOnly> {
         self.client.api()
     }

@@ -5,6 +5,13 @@
 
 use genclient_runtime::{Client, RestClient};
 
+mod all_only_list_gets;
+mod all_only_list_watches;
+mod all_only_watches;
+mod all_read_onlies;
+mod all_read_only_without_watches;
+mod all_skip_creates;
+mod all_skip_watches;
 mod cluster_no_verbs;
 mod cluster_read_only;
 mod no_verbs;
@@ -21,24 +28,32 @@ mod skip_create;
 mod skip_some;
 mod skip_watch;
 
+pub use all_only_list_gets::AllOnlyListGets;
+pub use all_only_list_watches::AllOnlyListWatches;
+pub use all_only_watches::AllOnlyWatches;
+pub use all_read_onlies::AllReadOnlies;
+pub use all_read_only_without_watches::AllReadOnlyWithoutWatches;
+pub use all_skip_creates::AllSkipCreates;
+pub use all_skip_watches::AllSkipWatches;
 pub use cluster_no_verbs::ClusterNoVerbsClient;
 pub use cluster_read_only::ClusterReadOnlyClient;
 pub use no_verbs::NoVerbsClient;
 pub use only_get::OnlyGetClient;
-pub use only_list_get::{AllOnlyListGets, OnlyListGetClient};
-pub use only_list_watch::{AllOnlyListWatches, OnlyListWatchClient};
+pub use only_list_get::OnlyListGetClient;
+pub use only_list_watch::OnlyListWatchClient;
 pub use only_status::OnlyStatusClient;
-pub use only_watch::{AllOnlyWatches, OnlyWatchClient};
+pub use only_watch::OnlyWatchClient;
 pub use only_writes::OnlyWritesClient;
-pub use read_only::{AllReadOnlies, ReadOnlyClient};
-pub use read_only_without_watch::{AllReadOnlyWithoutWatches, ReadOnlyWithoutWatchClient};
+pub use read_only::ReadOnlyClient;
+pub use read_only_without_watch::ReadOnlyWithoutWatchClient;
 pub use review::ReviewClient;
-pub use skip_create::{AllSkipCreates, SkipCreateClient};
+pub use skip_create::SkipCreateClient;
 pub use skip_some::SkipSomeClient;
-pub use skip_watch::{AllSkipWatches, SkipWatchClient};
+pub use skip_watch::SkipWatchClient;
 
-/// The typed clients of `verbs.example.com/v1`.
+/// Leads to the typed clients of `verbs.example.com/v1`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct VerbsV1Client {
     client: RestClient,
 }
@@ -163,6 +178,7 @@ impl VerbsV1Client {
     }
 
     /// The connection, for whatever has no typed client.
+    #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -3,13 +3,14 @@
 
 //! The typed client of `NoVerbs` (`verbs.example.com/v1`).
 
-use genclient_runtime::{Api, RestClient, TypedClient};
 use fixture_apis::verbs as v1;
+use genclient_runtime::{Api, RestClient, TypedClient};
 
-/// Reads and writes the `NoVerbs` objects of one namespace.
+/// Leads to kube's own client of the [`v1::NoVerbs`] objects of one namespace.
 ///
 /// `no_verbs`: a client without methods of its own.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct NoVerbsClient {
     client: TypedClient<v1::NoVerbs>,
 }
@@ -17,12 +18,12 @@ pub struct NoVerbsClient {
 impl NoVerbsClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::NoVerbs> {
         self.client.api()
     }

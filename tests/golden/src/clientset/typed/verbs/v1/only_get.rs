@@ -3,14 +3,15 @@
 
 //! The typed client of `OnlyGet` (`verbs.example.com/v1`).
 
+use fixture_apis::verbs as v1;
 use genclient_runtime::{Api, RestClient, TypedClient};
 use genclient_runtime::client::Get;
-use fixture_apis::verbs as v1;
 
-/// Reads and writes the `OnlyGet` objects of one namespace.
+/// Reads the [`v1::OnlyGet`] objects of one namespace.
 ///
 /// `only_verbs` with `get`: neither lister nor informer.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct OnlyGetClient {
     client: TypedClient<v1::OnlyGet>,
 }
@@ -18,9 +19,8 @@ pub struct OnlyGetClient {
 impl OnlyGetClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Reads the `OnlyGet` of this name.
@@ -29,6 +29,7 @@ impl OnlyGetClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::OnlyGet> {
         self.client.api()
     }

@@ -3,14 +3,15 @@
 
 //! The typed client of `OnlyListGet` (`verbs.example.com/v1`).
 
+use fixture_apis::verbs as v1;
 use genclient_runtime::{Api, ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{Get, List, Pages};
-use fixture_apis::verbs as v1;
 
-/// Reads and writes the `OnlyListGet` objects of one namespace.
+/// Reads the [`v1::OnlyListGet`] objects of one namespace.
 ///
 /// `only_verbs` with `get` and `list`: a lister without an informer.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct OnlyListGetClient {
     client: TypedClient<v1::OnlyListGet>,
 }
@@ -18,9 +19,8 @@ pub struct OnlyListGetClient {
 impl OnlyListGetClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Reads the `OnlyListGet` of this name.
@@ -39,32 +39,8 @@ impl OnlyListGetClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::OnlyListGet> {
         self.client.api()
-    }
-}
-
-/// Reads the `OnlyListGet` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllOnlyListGets {
-    client: TypedClient<v1::OnlyListGet>,
-}
-
-impl AllOnlyListGets {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `OnlyListGet` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::OnlyListGet>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `OnlyListGet` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::OnlyListGet> {
-        self.client.pages(params)
     }
 }

@@ -3,14 +3,15 @@
 
 //! The typed client of `OnlyListWatch` (`verbs.example.com/v1`).
 
+use fixture_apis::verbs as v1;
 use genclient_runtime::{Api, ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{List, Pages, WatchStream};
-use fixture_apis::verbs as v1;
 
-/// Reads and writes the `OnlyListWatch` objects of one namespace.
+/// Reads the [`v1::OnlyListWatch`] objects of one namespace.
 ///
 /// `only_verbs` with `list` and `watch`: an informer without a lister.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct OnlyListWatchClient {
     client: TypedClient<v1::OnlyListWatch>,
 }
@@ -18,9 +19,8 @@ pub struct OnlyListWatchClient {
 impl OnlyListWatchClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Reads every `OnlyListWatch` that the parameters select.
@@ -39,37 +39,8 @@ impl OnlyListWatchClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::OnlyListWatch> {
         self.client.api()
-    }
-}
-
-/// Reads the `OnlyListWatch` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllOnlyListWatches {
-    client: TypedClient<v1::OnlyListWatch>,
-}
-
-impl AllOnlyListWatches {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `OnlyListWatch` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::OnlyListWatch>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `OnlyListWatch` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::OnlyListWatch> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `OnlyListWatch` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::OnlyListWatch> {
-        self.client.watch(params)
     }
 }

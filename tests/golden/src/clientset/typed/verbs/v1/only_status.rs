@@ -3,14 +3,15 @@
 
 //! The typed client of `OnlyStatus` (`verbs.example.com/v1`).
 
+use fixture_apis::verbs as v1;
 use genclient_runtime::{Api, RestClient, Serialize, TypedClient};
 use genclient_runtime::client::{Apply, Write};
-use fixture_apis::verbs as v1;
 
-/// Reads and writes the `OnlyStatus` objects of one namespace.
+/// Writes the [`v1::OnlyStatus`] objects of one namespace.
 ///
 /// `only_verbs` with the verbs of the status.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct OnlyStatusClient {
     client: TypedClient<v1::OnlyStatus>,
 }
@@ -18,9 +19,8 @@ pub struct OnlyStatusClient {
 impl OnlyStatusClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Replaces the status of the `OnlyStatus` and nothing else of it.
@@ -28,9 +28,7 @@ impl OnlyStatusClient {
         self.client.update_status(object)
     }
 
-    /// Applies a configuration to the status of the `OnlyStatus` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the status of the `OnlyStatus` that it names, as this field manager.
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -40,6 +38,7 @@ impl OnlyStatusClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::OnlyStatus> {
         self.client.api()
     }

@@ -3,14 +3,15 @@
 
 //! The typed client of `OnlyWatch` (`verbs.example.com/v1`).
 
+use fixture_apis::verbs as v1;
 use genclient_runtime::{Api, ListParams, RestClient, TypedClient};
 use genclient_runtime::client::WatchStream;
-use fixture_apis::verbs as v1;
 
-/// Reads and writes the `OnlyWatch` objects of one namespace.
+/// Reads the [`v1::OnlyWatch`] objects of one namespace.
 ///
 /// `only_verbs` with `watch`: the client for all namespaces watches and cannot list.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct OnlyWatchClient {
     client: TypedClient<v1::OnlyWatch>,
 }
@@ -18,9 +19,8 @@ pub struct OnlyWatchClient {
 impl OnlyWatchClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Follows every `OnlyWatch` that the parameters select; resumes by itself.
@@ -29,27 +29,8 @@ impl OnlyWatchClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::OnlyWatch> {
         self.client.api()
-    }
-}
-
-/// Reads the `OnlyWatch` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllOnlyWatches {
-    client: TypedClient<v1::OnlyWatch>,
-}
-
-impl AllOnlyWatches {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Follows every `OnlyWatch` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::OnlyWatch> {
-        self.client.watch(params)
     }
 }

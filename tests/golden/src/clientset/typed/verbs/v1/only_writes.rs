@@ -3,14 +3,15 @@
 
 //! The typed client of `OnlyWrites` (`verbs.example.com/v1`).
 
+use fixture_apis::verbs as v1;
 use genclient_runtime::{Api, ListParams, Patch, RestClient, Serialize, TypedClient};
 use genclient_runtime::client::{Apply, Delete, DeleteCollection, PatchRequest, Write};
-use fixture_apis::verbs as v1;
 
-/// Reads and writes the `OnlyWrites` objects of one namespace.
+/// Writes the [`v1::OnlyWrites`] objects of one namespace.
 ///
 /// `only_verbs` with each verb that writes.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct OnlyWritesClient {
     client: TypedClient<v1::OnlyWrites>,
 }
@@ -18,9 +19,8 @@ pub struct OnlyWritesClient {
 impl OnlyWritesClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `OnlyWrites`.
@@ -52,9 +52,7 @@ impl OnlyWritesClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `OnlyWrites` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `OnlyWrites` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -64,6 +62,7 @@ impl OnlyWritesClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::OnlyWrites> {
         self.client.api()
     }

@@ -3,14 +3,15 @@
 
 //! The typed client of `ReadOnly` (`verbs.example.com/v1`).
 
+use fixture_apis::verbs as v1;
 use genclient_runtime::{Api, ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{Get, List, Pages, WatchStream};
-use fixture_apis::verbs as v1;
 
-/// Reads and writes the `ReadOnly` objects of one namespace.
+/// Reads the [`v1::ReadOnly`] objects of one namespace.
 ///
 /// `readonly`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ReadOnlyClient {
     client: TypedClient<v1::ReadOnly>,
 }
@@ -18,9 +19,8 @@ pub struct ReadOnlyClient {
 impl ReadOnlyClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Reads the `ReadOnly` of this name.
@@ -44,37 +44,8 @@ impl ReadOnlyClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::ReadOnly> {
         self.client.api()
-    }
-}
-
-/// Reads the `ReadOnly` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllReadOnlies {
-    client: TypedClient<v1::ReadOnly>,
-}
-
-impl AllReadOnlies {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `ReadOnly` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::ReadOnly>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `ReadOnly` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::ReadOnly> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `ReadOnly` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::ReadOnly> {
-        self.client.watch(params)
     }
 }

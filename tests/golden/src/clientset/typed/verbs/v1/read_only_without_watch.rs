@@ -3,14 +3,15 @@
 
 //! The typed client of `ReadOnlyWithoutWatch` (`verbs.example.com/v1`).
 
+use fixture_apis::verbs as v1;
 use genclient_runtime::{Api, ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{Get, List, Pages};
-use fixture_apis::verbs as v1;
 
-/// Reads and writes the `ReadOnlyWithoutWatch` objects of one namespace.
+/// Reads the [`v1::ReadOnlyWithoutWatch`] objects of one namespace.
 ///
 /// `readonly` and `skip_verbs`: a lister's verbs, no informer's.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ReadOnlyWithoutWatchClient {
     client: TypedClient<v1::ReadOnlyWithoutWatch>,
 }
@@ -18,9 +19,8 @@ pub struct ReadOnlyWithoutWatchClient {
 impl ReadOnlyWithoutWatchClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Reads the `ReadOnlyWithoutWatch` of this name.
@@ -42,35 +42,8 @@ impl ReadOnlyWithoutWatchClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::ReadOnlyWithoutWatch> {
         self.client.api()
-    }
-}
-
-/// Reads the `ReadOnlyWithoutWatch` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllReadOnlyWithoutWatches {
-    client: TypedClient<v1::ReadOnlyWithoutWatch>,
-}
-
-impl AllReadOnlyWithoutWatches {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `ReadOnlyWithoutWatch` that the parameters select.
-    pub fn list(
-        &self,
-        params: &ListParams,
-    ) -> List<ObjectList<v1::ReadOnlyWithoutWatch>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `ReadOnlyWithoutWatch` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::ReadOnlyWithoutWatch> {
-        self.client.pages(params)
     }
 }

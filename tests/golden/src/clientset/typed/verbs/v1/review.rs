@@ -3,14 +3,15 @@
 
 //! The typed client of `Review` (`verbs.example.com/v1`).
 
+use fixture_apis::verbs as v1;
 use genclient_runtime::{Api, RestClient, TypedClient};
 use genclient_runtime::client::Write;
-use fixture_apis::verbs as v1;
 
-/// Reads and writes the `Review` objects of one namespace.
+/// Writes the [`v1::Review`] objects of one namespace.
 ///
 /// `no_verbs` with a method: the method is all there is.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ReviewClient {
     client: TypedClient<v1::Review>,
 }
@@ -18,9 +19,8 @@ pub struct ReviewClient {
 impl ReviewClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Review`.
@@ -29,6 +29,7 @@ impl ReviewClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::Review> {
         self.client.api()
     }

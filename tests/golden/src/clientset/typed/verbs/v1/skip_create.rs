@@ -3,18 +3,19 @@
 
 //! The typed client of `SkipCreate` (`verbs.example.com/v1`).
 
+use fixture_apis::verbs as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::verbs as v1;
 
-/// Reads and writes the `SkipCreate` objects of one namespace.
+/// Reads and writes the [`v1::SkipCreate`] objects of one namespace.
 ///
 /// `skip_verbs` with `no_status`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct SkipCreateClient {
     client: TypedClient<v1::SkipCreate>,
 }
@@ -22,9 +23,8 @@ pub struct SkipCreateClient {
 impl SkipCreateClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Replaces the `SkipCreate`; its resource version must be the current one.
@@ -71,9 +71,7 @@ impl SkipCreateClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `SkipCreate` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `SkipCreate` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -83,37 +81,8 @@ impl SkipCreateClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::SkipCreate> {
         self.client.api()
-    }
-}
-
-/// Reads the `SkipCreate` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllSkipCreates {
-    client: TypedClient<v1::SkipCreate>,
-}
-
-impl AllSkipCreates {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `SkipCreate` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::SkipCreate>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `SkipCreate` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::SkipCreate> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `SkipCreate` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1::SkipCreate> {
-        self.client.watch(params)
     }
 }

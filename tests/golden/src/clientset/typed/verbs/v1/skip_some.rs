@@ -3,18 +3,19 @@
 
 //! The typed client of `SkipSome` (`verbs.example.com/v1`).
 
+use fixture_apis::verbs as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::verbs as v1;
 
-/// Reads and writes the `SkipSome` objects of the cluster.
+/// Reads and writes the [`v1::SkipSome`] objects of the cluster.
 ///
 /// `skip_verbs` with several, among them one of the status.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct SkipSomeClient {
     client: TypedClient<v1::SkipSome>,
 }
@@ -22,9 +23,8 @@ pub struct SkipSomeClient {
 impl SkipSomeClient {
     /// A client for the cluster.
     pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
+        let client = TypedClient::cluster(client);
+        Self { client }
     }
 
     /// Creates the `SkipSome`.
@@ -71,9 +71,7 @@ impl SkipSomeClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `SkipSome` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `SkipSome` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -82,9 +80,7 @@ impl SkipSomeClient {
         self.client.apply(config, field_manager)
     }
 
-    /// Applies a configuration to the status of the `SkipSome` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the status of the `SkipSome` that it names, as this field manager.
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -94,6 +90,7 @@ impl SkipSomeClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::SkipSome> {
         self.client.api()
     }

@@ -3,18 +3,19 @@
 
 //! The typed client of `SkipWatch` (`verbs.example.com/v1`).
 
+use fixture_apis::verbs as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, Write,
 };
-use fixture_apis::verbs as v1;
 
-/// Reads and writes the `SkipWatch` objects of one namespace.
+/// Reads and writes the [`v1::SkipWatch`] objects of one namespace.
 ///
 /// `skip_verbs` with `watch`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct SkipWatchClient {
     client: TypedClient<v1::SkipWatch>,
 }
@@ -22,9 +23,8 @@ pub struct SkipWatchClient {
 impl SkipWatchClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `SkipWatch`.
@@ -71,9 +71,7 @@ impl SkipWatchClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `SkipWatch` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `SkipWatch` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -83,32 +81,8 @@ impl SkipWatchClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1::SkipWatch> {
         self.client.api()
-    }
-}
-
-/// Reads the `SkipWatch` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllSkipWatches {
-    client: TypedClient<v1::SkipWatch>,
-}
-
-impl AllSkipWatches {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `SkipWatch` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::SkipWatch>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `SkipWatch` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1::SkipWatch> {
-        self.client.pages(params)
     }
 }

@@ -3,18 +3,19 @@
 
 //! The typed client of `Gauge` (`versions.example.com/v1beta1`).
 
+use fixture_apis::versions::v1beta1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
-use fixture_apis::versions::v1beta1;
 
-/// Reads and writes the `Gauge` objects of one namespace.
+/// Reads and writes the [`v1beta1::Gauge`] objects of one namespace.
 ///
 /// Gauge, as it was.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct GaugeClient {
     client: TypedClient<v1beta1::Gauge>,
 }
@@ -22,9 +23,8 @@ pub struct GaugeClient {
 impl GaugeClient {
     /// A client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
-        Self {
-            client: TypedClient::namespaced(client, namespace),
-        }
+        let client = TypedClient::namespaced(client, namespace);
+        Self { client }
     }
 
     /// Creates the `Gauge`.
@@ -76,9 +76,7 @@ impl GaugeClient {
         self.client.patch(name, patch)
     }
 
-    /// Applies a configuration to the `Gauge` that it names, as this field manager.
-    ///
-    /// The configuration must name its `apiVersion`, `kind` and `metadata.name`.
+    /// Applies a whole manifest to the `Gauge` that it names, as this field manager.
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -88,37 +86,8 @@ impl GaugeClient {
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
+    #[must_use]
     pub fn api(&self) -> &Api<v1beta1::Gauge> {
         self.client.api()
-    }
-}
-
-/// Reads the `Gauge` objects of all namespaces.
-#[derive(Clone, Debug)]
-pub struct AllGauges {
-    client: TypedClient<v1beta1::Gauge>,
-}
-
-impl AllGauges {
-    /// A client for all namespaces.
-    pub fn new(client: impl Into<RestClient>) -> Self {
-        Self {
-            client: TypedClient::cluster(client),
-        }
-    }
-
-    /// Reads every `Gauge` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1beta1::Gauge>> {
-        self.client.list(params)
-    }
-
-    /// Reads every `Gauge` that the parameters select, page by page.
-    pub fn pages(&self, params: &ListParams) -> Pages<v1beta1::Gauge> {
-        self.client.pages(params)
-    }
-
-    /// Follows every `Gauge` that the parameters select; resumes by itself.
-    pub fn watch(&self, params: &ListParams) -> WatchStream<v1beta1::Gauge> {
-        self.client.watch(params)
     }
 }

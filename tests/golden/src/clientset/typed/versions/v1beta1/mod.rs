@@ -5,12 +5,15 @@
 
 use genclient_runtime::{Client, RestClient};
 
+mod all_gauges;
 mod gauge;
 
-pub use gauge::{AllGauges, GaugeClient};
+pub use all_gauges::AllGauges;
+pub use gauge::GaugeClient;
 
-/// The typed clients of `versions.example.com/v1beta1`.
+/// Leads to the typed clients of `versions.example.com/v1beta1`.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct VersionsV1beta1Client {
     client: RestClient,
 }
@@ -32,6 +35,7 @@ impl VersionsV1beta1Client {
     }
 
     /// The connection, for whatever has no typed client.
+    #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -28,7 +28,7 @@ pub use tap::Tap;
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The folder of the generated definitions.
-pub const CRDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/crds");
+pub const CRDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../generated/samplecrd/crds");
 
 /// The definitions' names, as kubectl has them.
 pub const CRD_NAMES: [&str; 2] = ["crd/networks.samplecrd.k8s.io", "crd/appservices.appcontroller.k8s.io"];

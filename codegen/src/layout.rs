@@ -1,0 +1,194 @@
+//! Where generated code is: a crate of its own, or a module of somebody's crate.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::{
+    config::ClientConfig,
+    source::{Error, ReadFile},
+};
+
+/// The place of one client's files, and what its code is called there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// The folder of the package, relative to the configuration.
+    pub package: String,
+    /// The name by which other crates import the package.
+    pub crate_name: String,
+    /// The names that lead from the crate's root to the generated module. A crate of its own has none.
+    pub module: Vec<String>,
+    /// The name by which the package imports the runtime.
+    pub runtime: String,
+    /// Whether the package has to be made: it has no `Cargo.toml` yet.
+    pub is_new: bool,
+}
+
+impl Layout {
+    /// Finds the package that holds the output folder of a client.
+    ///
+    /// The output is a module if it is below the folder `src` of a package, and a crate otherwise.
+    pub fn find(reader: &dyn ReadFile, client: &ClientConfig) -> Result<Self, Error> {
+        let output: Vec<&str> = client.output.split('/').filter(|name| !name.is_empty()).collect();
+        let module =
+            (0..output.len().saturating_sub(1)).rev().filter(|at| output[*at] == "src").find_map(|at| {
+                let package = output[..at].join("/");
+                Some((manifest(reader, &package)?, package, &output[at + 1..]))
+            });
+        let own = manifest(reader, &client.output);
+        let (manifest, package, module) = match (own, module) {
+            (None, Some((manifest, package, module))) => (Some(manifest), package, module),
+            (own, _) => (own, client.output.clone(), &[][..]),
+        };
+        let is_new = manifest.is_none();
+        let crate_name = match manifest {
+            Some(text) => crate_name(&text).ok_or_else(|| {
+                Error::new(None, format!("`{}` does not name a package", shown_manifest(&package)))
+                    .help("`output` must be in a package; give the file a `[package]` with a `name`")
+            })?,
+            None => new_package_name(&client.output).replace('-', "_"),
+        };
+        if let Some(name) = module.iter().find(|name| syn::parse_str::<syn::Ident>(name).is_err()) {
+            return Err(Error::new(
+                None,
+                format!("`{name}` in the output `{}` cannot be a module", client.output),
+            )
+            .help("below `src` every folder of `output` is a Rust module"));
+        }
+        Ok(Self {
+            package,
+            crate_name,
+            module: module.iter().map(|name| (*name).to_owned()).collect(),
+            runtime: client.runtime.clone(),
+            is_new,
+        })
+    }
+
+    /// Whether the generated code is a module of a crate that holds other things too.
+    pub fn is_module(&self) -> bool {
+        !self.module.is_empty()
+    }
+
+    /// The path of a generated source file in the package.
+    pub(crate) fn source(&self, file: &str) -> String {
+        let mut path = String::from("src/");
+        self.module.iter().for_each(|name| path.extend([name, "/"]));
+        path + file
+    }
+
+    /// The file that holds the root of the generated code.
+    pub(crate) fn root(&self) -> String {
+        self.source(if self.is_module() { "mod.rs" } else { "lib.rs" })
+    }
+
+    /// The folders of the package that hold generated code.
+    pub fn folders(&self) -> Vec<String> {
+        vec![self.source("").trim_end_matches('/').to_owned(), "examples".to_owned()]
+    }
+
+    /// A path of the generated code, as the crate itself writes it.
+    pub(crate) fn within(&self, path: &str) -> String {
+        let module = self.module.iter().map(String::as_str);
+        std::iter::once("crate").chain(module).chain([path]).collect::<Vec<_>>().join("::")
+    }
+
+    /// A path that starts with the name of a crate, as the generated code writes it.
+    pub(crate) fn seen_from_here(&self, path: &[String]) -> Vec<String> {
+        let mut path = path.to_vec();
+        if let Some(first) = path.first_mut().filter(|first| self.is_module() && **first == self.crate_name) {
+            *first = "crate".to_owned();
+        }
+        path
+    }
+}
+
+/// The name of the package that is made for an output folder.
+pub fn new_package_name(output: &str) -> String {
+    let folder = output.rsplit('/').next().unwrap_or(output);
+    let name: String =
+        folder.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '-' }).collect();
+    match name.ends_with("client") {
+        true => name,
+        false => format!("{}-client", name.trim_matches('-')),
+    }
+}
+
+fn shown_manifest(package: &str) -> String {
+    match package {
+        "" => "Cargo.toml".to_owned(),
+        package => format!("{package}/Cargo.toml"),
+    }
+}
+
+fn manifest(reader: &dyn ReadFile, package: &str) -> Option<String> {
+    reader.read(Path::new(&shown_manifest(package))).ok()
+}
+
+#[derive(Deserialize)]
+struct Manifest {
+    package: Option<Named>,
+    lib: Option<Named>,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    name: Option<String>,
+}
+
+/// The name by which other crates import the package of a manifest.
+pub(crate) fn crate_name(manifest: &str) -> Option<String> {
+    let manifest: Manifest = toml::from_str(manifest).ok()?;
+    let package = manifest.package?.name?;
+    let name = manifest.lib.and_then(|lib| lib.name).unwrap_or(package);
+    Some(name.replace('-', "_"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, path::PathBuf};
+
+    use super::*;
+    use crate::config::Config;
+
+    fn layout(output: &str, files: &[(&str, &str)]) -> Result<Layout, Error> {
+        let files: BTreeMap<PathBuf, String> =
+            files.iter().map(|(path, text)| (PathBuf::from(path), (*text).to_owned())).collect();
+        let config = format!("[[client]]\noutput = {output:?}\nsources = [\"apis\"]\n");
+        Layout::find(&files, &Config::parse(&config).unwrap().clients[0])
+    }
+
+    const PACKAGE: &str = "[package]\nname = \"my-crate\"\n";
+
+    #[test]
+    fn below_src_of_a_package_it_is_a_module_and_elsewhere_a_crate() {
+        let module = layout("src/generated", &[("Cargo.toml", PACKAGE)]).unwrap();
+        assert_eq!((module.package.as_str(), module.crate_name.as_str()), ("", "my_crate"));
+        assert_eq!(module.root(), "src/generated/mod.rs");
+        assert_eq!(module.within("clientset::Clientset"), "crate::generated::clientset::Clientset");
+
+        let deep = layout("crates/a/src/api/gen_", &[("crates/a/Cargo.toml", PACKAGE)]).unwrap();
+        assert_eq!((deep.package.as_str(), deep.root().as_str()), ("crates/a", "src/api/gen_/mod.rs"));
+
+        // A repository may keep its crates in a folder `src`.
+        let files = [("Cargo.toml", PACKAGE), ("src/client/Cargo.toml", PACKAGE)];
+        let own = layout("src/client", &files).unwrap();
+        assert_eq!((own.package.as_str(), own.root().as_str()), ("src/client", "src/lib.rs"));
+        assert!(!own.is_module() && !own.is_new);
+
+        let new = layout("generated/sample", &[("Cargo.toml", PACKAGE)]).unwrap();
+        assert_eq!((new.crate_name.as_str(), new.is_new), ("sample_client", true));
+        let new = layout("src/generated", &[("Cargo.toml", "[workspace]\n")]);
+        assert!(new.is_err(), "a workspace is not a package");
+    }
+
+    #[test]
+    fn the_name_of_the_library_counts() {
+        let manifest = "[package]\nname = \"a\"\n[lib]\nname = \"b\"\n";
+        assert_eq!(layout("client", &[("client/Cargo.toml", manifest)]).unwrap().crate_name, "b");
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_a_module_is_refused() {
+        assert!(layout("src/my-client", &[("Cargo.toml", PACKAGE)]).is_err());
+    }
+}

@@ -1,0 +1,67 @@
+//! The folder in which new texts wait for their turn.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::{Error, change::is_absent};
+
+/// A folder of a package, beside its sources, that is removed at the end.
+pub(super) struct Staging {
+    folder: PathBuf,
+    files: usize,
+}
+
+impl Staging {
+    /// An empty folder. What a killed run left in it is removed; the caller holds the lock.
+    pub fn create(package: &Path, shown: &str, made: &mut Folders) -> Result<Self, Error> {
+        let folder = package.join(".genclient");
+        let failed = |error: io::Error| {
+            Error::new(format!("cannot write to `{shown}`: {error}"))
+                .help("the folder must be writable; nothing has been changed")
+        };
+        match fs::remove_dir_all(&folder) {
+            Err(error) if !is_absent(&error) => return Err(failed(error)),
+            _ => {}
+        }
+        made.make(package).and_then(|()| fs::create_dir(&folder)).map_err(failed)?;
+        Ok(Self { folder, files: 0 })
+    }
+
+    /// Writes a text, and returns the path of its file.
+    pub fn put(&mut self, text: &str) -> io::Result<PathBuf> {
+        let path = self.folder.join(self.files.to_string());
+        self.files += 1;
+        fs::write(&path, text)?;
+        Ok(path)
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        // What stays is removed by the next run.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The folders that a run has made.
+#[derive(Debug, Default)]
+pub(super) struct Folders(Vec<PathBuf>);
+
+impl Folders {
+    /// Makes a folder and those above it, where there are none.
+    pub fn make(&mut self, folder: &Path) -> io::Result<()> {
+        let missing: Vec<_> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
+        for folder in missing.into_iter().rev().filter(|folder| !folder.as_os_str().is_empty()) {
+            fs::create_dir(folder)?;
+            self.0.push(folder.to_path_buf());
+        }
+        Ok(())
+    }
+
+    /// Removes them again. One that somebody has put something into stays.
+    pub fn unmake(self) {
+        self.0.iter().rev().for_each(|folder| drop(fs::remove_dir(folder)));
+    }
+}

@@ -1,0 +1,233 @@
+//! The methods of a client. Each one calls the generic client with its own arguments.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+
+use crate::{
+    model::{Method, Resource, Version},
+    render::{
+        file::{doc, ident},
+        uses::Uses,
+    },
+    verb::Verb,
+};
+
+/// What the methods of one client are written with.
+pub(super) struct Methods<'a, 'l> {
+    resource: &'a Resource,
+    pub uses: Uses<'l>,
+    /// The kind's own type.
+    pub object: TokenStream,
+    /// The type of its lists.
+    list: TokenStream,
+}
+
+/// A method that calls the generic client.
+struct Call {
+    docs: String,
+    name: Ident,
+    /// The parameter of a method that takes any serializable value.
+    generic: Option<TokenStream>,
+    arguments: Vec<Argument>,
+    answer: TokenStream,
+    /// The method of the generic client.
+    function: Ident,
+}
+
+/// An argument of the generic client.
+enum Argument {
+    /// The caller gives it.
+    Given(&'static str, TokenStream),
+    /// It is part of the method.
+    Fixed(String),
+}
+
+impl Call {
+    fn render(self) -> TokenStream {
+        let Self { docs, name, generic, arguments, answer, function } = self;
+        let docs = doc([docs]);
+        let generic = generic.map(|generic| quote!(<#generic>));
+        let parameters = arguments.iter().filter_map(|argument| match argument {
+            Argument::Given(name, of_type) => {
+                let name = ident(name);
+                Some(quote!(#name: #of_type))
+            }
+            Argument::Fixed(_) => None,
+        });
+        let values = arguments.iter().map(|argument| match argument {
+            Argument::Given(name, _) => {
+                let name = ident(name);
+                quote!(#name)
+            }
+            Argument::Fixed(text) => quote!(#text),
+        });
+        quote! {
+            #docs
+            pub fn #name #generic(&self, #(#parameters),*) -> #answer {
+                self.client.#function(#(#values),*)
+            }
+        }
+    }
+}
+
+impl<'a, 'l> Methods<'a, 'l> {
+    pub fn new(version: &Version, resource: &'a Resource, mut uses: Uses<'l>) -> Self {
+        let object = uses.api_type(&resource.type_path, &version.ident);
+        // A list that no method answers with is not named, lest its import be of no use.
+        let lists = resource.verbs.contains(&Verb::List)
+            || resource.methods.iter().any(|method| method.verb == Verb::List && method.result.is_none());
+        let list = match &resource.list_path {
+            _ if !lists => quote!(),
+            Some(path) => uses.api_type(path, &version.ident),
+            None => {
+                let list = uses.runtime("ObjectList");
+                quote!(#list<#object>)
+            }
+        };
+        Self { resource, uses, object, list }
+    }
+
+    /// The method of a verb; `list` comes with `pages`.
+    pub fn of_verb(&mut self, verb: Verb) -> TokenStream {
+        let kind = &self.resource.kind;
+        let docs = match verb {
+            Verb::Create => format!("Creates the `{kind}`."),
+            Verb::Update => format!("Replaces the `{kind}`; its resource version must be the current one."),
+            Verb::UpdateStatus => format!("Replaces the status of the `{kind}` and nothing else of it."),
+            Verb::Delete => format!("Deletes the `{kind}` of this name."),
+            Verb::DeleteCollection => format!("Deletes every `{kind}` that the parameters select."),
+            Verb::Get => format!("Reads the `{kind}` of this name."),
+            Verb::List => format!("Reads every `{kind}` that the parameters select."),
+            Verb::Watch => format!("Follows every `{kind}` that the parameters select; resumes by itself."),
+            Verb::Patch => format!("Changes parts of the `{kind}` of this name."),
+            Verb::Apply => {
+                format!("Applies a whole manifest to the `{kind}` that it names, as this field manager.")
+            }
+            Verb::ApplyStatus => {
+                format!(
+                    "Applies a whole manifest to the status of the `{kind}` that it names, as this field manager."
+                )
+            }
+        };
+        let object = self.object.clone();
+        let answer = match verb {
+            Verb::List => self.list.clone(),
+            _ => object.clone(),
+        };
+        let mut arguments = Vec::new();
+        if matches!(verb, Verb::Get | Verb::Delete | Verb::Patch) {
+            arguments.push(Argument::Given("name", quote!(&str)));
+        }
+        arguments.extend(self.body(verb, quote!(&#object), "object"));
+        let name = ident(verb.name());
+        let call = Call {
+            docs,
+            name: name.clone(),
+            generic: self.generic(verb),
+            arguments,
+            answer: self.request(verb, &answer),
+            function: name,
+        };
+        let pages = (verb == Verb::List).then(|| self.pages());
+        let call = call.render();
+        quote!(#call #pages)
+    }
+
+    /// A method that `method(…)` asks for.
+    pub fn extra(&mut self, method: &Method) -> TokenStream {
+        let Method { verb, subresource, .. } = method;
+        let of_type = |path: &Option<_>, uses: &Uses<'_>, own: &TokenStream| {
+            path.as_ref().map_or_else(|| own.clone(), |path| uses.type_path(path))
+        };
+        let input = of_type(&method.input, &self.uses, &self.object);
+        let own = if *verb == Verb::List { &self.list } else { &self.object };
+        let result = of_type(&method.result, &self.uses, own);
+        let does = match verb {
+            Verb::Get => "Reads",
+            Verb::List => "Lists",
+            Verb::Patch => "Changes parts of",
+            Verb::Apply => "Applies a whole manifest to",
+            Verb::Create => "Creates",
+            _ => "Replaces",
+        };
+        let kind = &self.resource.kind;
+        let mut arguments = Vec::new();
+        // A new object has no name yet, and a list has none; their subresources belong to one that exists.
+        if !matches!(verb, Verb::Create | Verb::List) || subresource.is_some() {
+            arguments.push(Argument::Given("name", quote!(&str)));
+        }
+        arguments.extend(subresource.clone().map(Argument::Fixed));
+        let docs = match subresource {
+            Some(subresource) => format!("{does} the subresource `{subresource}` of the `{kind}`."),
+            None if *verb == Verb::List => format!("Reads every `{kind}` that the parameters select."),
+            None => format!("{does} the `{kind}`."),
+        };
+        arguments.extend(self.body(*verb, quote!(&#input), "input"));
+        let function = match subresource {
+            Some(_) => format_ident!("{}_subresource", verb.name()),
+            None if *verb == Verb::List => ident("list"),
+            None => format_ident!("{}_as", verb.name()),
+        };
+        let (generic, answer) = (self.generic(*verb), self.request(*verb, &result));
+        Call { docs, name: ident(&method.name), generic, arguments, answer, function }.render()
+    }
+
+    /// What a verb takes beside a name.
+    fn body(&mut self, verb: Verb, input: TokenStream, called: &'static str) -> Vec<Argument> {
+        match verb {
+            Verb::Get | Verb::Delete => Vec::new(),
+            Verb::List | Verb::Watch | Verb::DeleteCollection => {
+                let params = self.uses.runtime("ListParams");
+                vec![Argument::Given("params", quote!(&#params))]
+            }
+            Verb::Patch => {
+                let patch = self.uses.runtime("Patch");
+                vec![Argument::Given("patch", quote!(&#patch<P>))]
+            }
+            Verb::Apply | Verb::ApplyStatus => {
+                vec![Argument::Given("config", quote!(&A)), Argument::Given("field_manager", quote!(&str))]
+            }
+            Verb::Create | Verb::Update | Verb::UpdateStatus => vec![Argument::Given(called, input)],
+        }
+    }
+
+    /// The parameter of a verb that takes any serializable value.
+    fn generic(&mut self, verb: Verb) -> Option<TokenStream> {
+        let name = match verb {
+            Verb::Patch => format_ident!("P"),
+            Verb::Apply | Verb::ApplyStatus => format_ident!("A"),
+            _ => return None,
+        };
+        let serialize = self.uses.runtime("Serialize");
+        Some(quote!(#name: #serialize))
+    }
+
+    /// The request that a verb answers with.
+    fn request(&mut self, verb: Verb, answer: &TokenStream) -> TokenStream {
+        let request = self.uses.runtime(match verb {
+            Verb::Create | Verb::Update | Verb::UpdateStatus => "client::Write",
+            Verb::Delete => "client::Delete",
+            Verb::DeleteCollection => return self.uses.runtime("client::DeleteCollection"),
+            Verb::Get => "client::Get",
+            Verb::List => "client::List",
+            Verb::Watch => "client::WatchStream",
+            Verb::Patch => "client::PatchRequest",
+            Verb::Apply | Verb::ApplyStatus => "client::Apply",
+        });
+        quote!(#request<#answer>)
+    }
+
+    /// `list`, page by page.
+    fn pages(&mut self) -> TokenStream {
+        let (pages, object) = (self.uses.runtime("client::Pages"), &self.object);
+        Call {
+            docs: format!("Reads every `{}` that the parameters select, page by page.", self.resource.kind),
+            name: ident("pages"),
+            generic: None,
+            answer: quote!(#pages<#object>),
+            arguments: self.body(Verb::List, quote!(), ""),
+            function: ident("pages"),
+        }
+        .render()
+    }
+}
