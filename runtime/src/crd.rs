@@ -198,9 +198,10 @@ impl ScopeName for k8s_openapi::ClusterResourceScope {
 /// Returns an error if there is no version, if `stored` is not one of them, or if they are not versions
 /// of the same kind.
 pub fn merge_versions(
-    versions: Vec<CustomResourceDefinition>,
+    versions: impl IntoIterator<Item = CustomResourceDefinition>,
     stored: &str,
 ) -> Result<CustomResourceDefinition, MergeError> {
+    let versions: Vec<_> = versions.into_iter().collect();
     let annotations: BTreeMap<_, _> = versions.iter().flat_map(|crd| crd.annotations().clone()).collect();
     let labels: BTreeMap<_, _> = versions.iter().flat_map(|crd| crd.labels().clone()).collect();
     let mut merged = merge_crds(versions, stored)?;

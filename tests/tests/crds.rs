@@ -1,28 +1,25 @@
-//! The committed CRDs: what the compiled types say, valid for the API server, one for each kind.
+//! The CRDs of the fixtures: what the types say, valid for the API server, one for each kind.
 
 #![allow(clippy::unwrap_used, reason = "what is missing ends the test, with its line")]
 
-use std::{collections::BTreeSet, fs, path::PathBuf};
+use std::collections::BTreeSet;
 
 use fixture_apis::{crd::Rich, versions};
 use genclient_runtime::{CustomResourceExt, crd::merge_versions};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde_json::json;
 
-fn committed() -> Vec<CustomResourceDefinition> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("golden/crds");
-    let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    paths.iter().map(|path| serde_saphyr::from_str(&fs::read_to_string(path).unwrap()).unwrap()).collect()
+fn all() -> Vec<CustomResourceDefinition> {
+    fixture_client::crds::all().unwrap()
 }
 
 fn named(name: &str) -> CustomResourceDefinition {
-    committed().into_iter().find(|crd| crd.metadata.name.as_deref() == Some(name)).unwrap()
+    all().into_iter().find(|crd| crd.metadata.name.as_deref() == Some(name)).unwrap()
 }
 
 #[test]
-fn the_committed_crd_is_what_the_type_says() {
-    assert_eq!(named("riches.crd.example.com"), Rich::crd(), "run `hack/update-codegen.sh`");
+fn the_crd_is_what_the_type_says() {
+    assert_eq!(named("riches.crd.example.com"), Rich::crd());
 }
 
 #[test]
@@ -32,7 +29,7 @@ fn three_versions_are_one_crd_with_one_that_is_stored() {
         "v1",
     )
     .unwrap();
-    assert_eq!(named("gauges.versions.example.com"), merged, "run `hack/update-codegen.sh`");
+    assert_eq!(named("gauges.versions.example.com"), merged);
     let states: Vec<_> = merged
         .spec
         .versions
@@ -54,7 +51,7 @@ fn every_crd_follows_the_servers_rules() {
     let label =
         |text: &str| genclient::names::dns_1035_label(text).unwrap_or_else(|why| panic!("{text}: {why}"));
     let mut names = BTreeSet::new();
-    for crd in committed() {
+    for crd in all() {
         let spec = &crd.spec;
         let name = crd.metadata.name.clone().unwrap();
         assert_eq!(name, format!("{}.{}", spec.names.plural, spec.group));

@@ -58,7 +58,10 @@ fn render_module(model: &Model, files: &mut Files<'_>) {
     let mut uses = files.uses([]);
     let mut kinds: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for (group, version, resource) in model.resources().filter(|(.., resource)| resource.crd) {
-        kinds.entry((group.name.as_str(), resource.kind.as_str())).or_default().push((group, version, resource));
+        kinds
+            .entry((group.name.as_str(), resource.kind.as_str()))
+            .or_default()
+            .push((group, version, resource));
     }
     let (definition, error) =
         (uses.runtime("crd::CustomResourceDefinition"), uses.runtime("crd::MergeError"));
@@ -77,7 +80,7 @@ fn render_module(model: &Model, files: &mut Files<'_>) {
                 let stored = versions.iter().find(|(.., resource)| resource.storage == Some(true));
                 let stored = stored.or(versions.first()).map(|(_, version, _)| version.name.as_str());
                 let merge_versions = uses.runtime("crd::merge_versions");
-                quote!(#merge_versions(vec![#(#types),*], #stored)?)
+                quote!(#merge_versions([#(#types),*], #stored)?)
             }
         });
     }
@@ -92,7 +95,8 @@ fn render_module(model: &Model, files: &mut Files<'_>) {
             ///
             /// Returns an error if the versions of a kind do not make one definition.
             pub fn all() -> Result<Vec<#definition>, #error> {
-                Ok(vec![#(#definitions),*])
+                let definitions = [#(#definitions),*];
+                Ok(definitions.into())
             }
         },
     );

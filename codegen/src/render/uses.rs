@@ -9,6 +9,12 @@ use syn::{Item, parse_quote};
 use super::file::ident;
 use crate::{layout::Layout, model::TypePath};
 
+/// What needs no import, and what an import would hide.
+const PRELUDE: [&str; 16] = [
+    "Box", "Clone", "Debug", "Default", "Drop", "Err", "From", "Into", "Iterator", "None", "Ok", "Option",
+    "Result", "Some", "String", "Vec",
+];
+
 /// The imports of one file. A name that the file defines itself is never imported: it is written
 /// with its whole path instead, so that a kind may have any name.
 pub(super) struct Uses<'a> {
@@ -41,7 +47,7 @@ impl<'a> Uses<'a> {
     pub fn import(&mut self, path: &str) -> TokenStream {
         let mut module: Vec<String> = path.split("::").map(str::to_owned).collect();
         let name = module.pop().unwrap_or_default();
-        if self.own.contains(&name) {
+        if self.is_taken(&name, &module) {
             module.push(name);
             return whole_path(&module);
         }
@@ -55,22 +61,37 @@ impl<'a> Uses<'a> {
         let module = self.layout.seen_from_here(path.module());
         let taken = self.modules.get(alias).is_some_and(|other| *other != module);
         if module.is_empty() || taken {
-            return self.type_path(path);
+            return whole_path(&self.whole_names(path));
         }
         self.modules.insert(alias.to_owned(), module);
         let (alias, name) = (ident(alias), ident(path.name()));
         quote!(#alias::#name)
     }
 
-    /// A type by its whole path.
-    pub fn type_path(&self, path: &TypePath) -> TokenStream {
+    /// A type that somebody else has named, wherever it is.
+    pub fn other_type(&mut self, path: &TypePath) -> TokenStream {
+        let names = self.whole_names(path);
+        // An import hides what the prelude has, which the templates use.
+        match names.len() < 2 || PRELUDE.contains(&path.name()) {
+            true => whole_path(&names),
+            false => self.import(&names.join("::")),
+        }
+    }
+
+    /// Whether a name means something else in the file.
+    fn is_taken(&self, name: &str, module: &[String]) -> bool {
+        let mut others = self.names.iter().filter(|(other, _)| *other != module);
+        self.own.contains(name) || others.any(|(_, names)| names.contains(name))
+    }
+
+    fn whole_names(&self, path: &TypePath) -> Vec<String> {
         let mut names = self.layout.seen_from_here(&path.0);
         // What kube and k8s-openapi define is reached through the runtime, which is the one crate that
         // generated code depends on beside the API types.
         if names.first().is_some_and(|first| first == "k8s_openapi" || first == "kube") {
             names.insert(0, self.layout.runtime.clone());
         }
-        whole_path(&names)
+        names
     }
 
     /// The imports as items: the standard library's, those of other crates, those of this crate.

@@ -14,5 +14,9 @@ use samplecrd_apis::samplecrd::v1 as samplecrd_v1;
 ///
 /// Returns an error if the versions of a kind do not make one definition.
 pub fn all() -> Result<Vec<CustomResourceDefinition>, MergeError> {
-    Ok(vec![appcontroller_v1alpha1::AppService::crd(), samplecrd_v1::Network::crd()])
+    let definitions = [
+        appcontroller_v1alpha1::AppService::crd(),
+        samplecrd_v1::Network::crd(),
+    ];
+    Ok(definitions.into())
 }

@@ -4,8 +4,8 @@
 //! Prints the CRD manifests of this crate's kinds:
 //! `cargo run --example crds | kubectl apply -f -`.
 
-use fixture_client::crds;
 use genclient_runtime::crd;
+use golden_client::crds;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     crd::print_manifests(&crds::all()?)

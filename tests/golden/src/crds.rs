@@ -3,33 +3,11 @@
 
 //! The custom resource definitions of the kinds.
 
-use extra_types as extra_v1;
-use fixture_apis::crd as crd_v1;
-use fixture_apis::documented as documented_v1;
-use fixture_apis::facade::inner as nested_v1;
-use fixture_apis::fields as fields_v1;
-use fixture_apis::first_labels::dev as example_dev_v1;
-use fixture_apis::first_labels::test as example_test_v1;
-use fixture_apis::first_labels::twin_dev as twin_v1;
-use fixture_apis::first_labels::twin_test as elder_v1;
-use fixture_apis::given as nested_v1beta1;
-use fixture_apis::group_names::digit as group_3d_v1;
-use fixture_apis::group_names::hyphen as hyphen_ated_v1_beta;
-use fixture_apis::group_names::keyword as type_v1;
-use fixture_apis::lengths as longest_v1;
-use fixture_apis::lengths::label as lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll_v1;
-use fixture_apis::methods as methods_v1;
-use fixture_apis::names as names_v1;
-use fixture_apis::other_name as nested_v2;
-use fixture_apis::plurals as plurals_v1;
-use fixture_apis::protected as protected_v1;
-use fixture_apis::shapes as shapes_v1;
-use fixture_apis::verbs as verbs_v1;
-use fixture_apis::versions::v1 as versions_v1;
-use fixture_apis::versions::v1alpha1 as versions_v1alpha1;
-use fixture_apis::versions::v1beta1 as versions_v1beta1;
 use genclient_runtime::CustomResourceExt;
 use genclient_runtime::crd::{CustomResourceDefinition, MergeError, merge_versions};
+use golden_apis::shapes as shapes_v1;
+use golden_apis::versions::v1 as versions_v1;
+use golden_apis::versions::v1beta1 as versions_v1beta1;
 
 /// The definition of every kind, with all its versions; `crds/` holds the same as manifests.
 ///
@@ -37,39 +15,15 @@ use genclient_runtime::crd::{CustomResourceDefinition, MergeError, merge_version
 ///
 /// Returns an error if the versions of a kind do not make one definition.
 pub fn all() -> Result<Vec<CustomResourceDefinition>, MergeError> {
-    Ok(
-        vec![
-            group_3d_v1::Model::crd(),
-            longest_v1::Kindindindindindindindindindindindindindindindindindindindx::crd(),
-            crd_v1::Rich::crd(), documented_v1::Block::crd(),
-            documented_v1::Documented::crd(), documented_v1::Undocumented::crd(),
-            example_dev_v1::Sample::crd(), example_test_v1::Sample::crd(),
-            extra_v1::Extra::crd(), fields_v1::Reference::crd(),
-            hyphen_ated_v1_beta::Dashed::crd(),
-            lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll_v1::Label::crd(),
-            methods_v1::Machine::crd(), methods_v1::Order::crd(), names_v1::Arc::crd(),
-            names_v1::Clientset::crd(), names_v1::List::crd(), names_v1::Match::crd(),
-            names_v1::Namespace::crd(), names_v1::Object::crd(), names_v1::Rest::crd(),
-            names_v1::Selfless::crd(), names_v1::Shared::crd(), names_v1::Status::crd(),
-            names_v1::Type::crd(), names_v1::Typed::crd(), names_v1::V1::crd(),
-            nested_v2::ByPath::crd(), nested_v1beta1::Concealed::crd(),
-            ::fixture_apis::facade::Deep::crd(), nested_v1::Inner::crd(),
-            plurals_v1::Datum::crd(), plurals_v1::Endpoints::crd(),
-            plurals_v1::Gateway::crd(), plurals_v1::Ingress::crd(),
-            plurals_v1::NetworkPolicy::crd(), plurals_v1::VPCPeering::crd(),
-            protected_v1::Approved::crd(), shapes_v1::Marker::crd(),
-            shapes_v1::Moon::crd(), shapes_v1::Plain::crd(), shapes_v1::Planet::crd(),
-            shapes_v1::Reported::crd(), shapes_v1::Silent::crd(), twin_v1::Twin::crd(),
-            elder_v1::Twin::crd(), type_v1::Letter::crd(),
-            verbs_v1::ClusterNoVerbs::crd(), verbs_v1::ClusterReadOnly::crd(),
-            verbs_v1::NoVerbs::crd(), verbs_v1::OnlyGet::crd(),
-            verbs_v1::OnlyListGet::crd(), verbs_v1::OnlyListWatch::crd(),
-            verbs_v1::OnlyStatus::crd(), verbs_v1::OnlyWatch::crd(),
-            verbs_v1::OnlyWrites::crd(), verbs_v1::ReadOnly::crd(),
-            verbs_v1::ReadOnlyWithoutWatch::crd(), verbs_v1::Review::crd(),
-            verbs_v1::SkipCreate::crd(), verbs_v1::SkipSome::crd(),
-            verbs_v1::SkipWatch::crd(), merge_versions(vec![versions_v1::Gauge::crd(),
-            versions_v1alpha1::Gauge::crd(), versions_v1beta1::Gauge::crd()], "v1") ?
-        ],
-    )
+    let definitions = [
+        shapes_v1::House::crd(),
+        shapes_v1::Machine::crd(),
+        shapes_v1::Planet::crd(),
+        shapes_v1::Silence::crd(),
+        merge_versions(
+            [versions_v1::Gauge::crd(), versions_v1beta1::Gauge::crd()],
+            "v1",
+        )?,
+    ];
+    Ok(definitions.into())
 }

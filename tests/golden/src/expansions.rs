@@ -3,34 +3,34 @@
 
 use std::sync::Arc;
 
-use fixture_apis::shapes::Plain;
 use genclient_runtime::{Result, Selector};
+use golden_apis::shapes::House;
 
-use crate::{clientset::typed::shapes::v1::PlainClient, listers::shapes::v1::PlainLister};
+use crate::{clientset::typed::shapes::v1::HouseClient, listers::shapes::v1::HouseLister};
 
-/// What `PlainClient` can do beside its verbs.
+/// What `HouseClient` can do beside its verbs.
 #[allow(async_fn_in_trait, reason = "nobody needs to name the future's bounds")]
-pub trait PlainClientExpansion {
+pub trait HouseClientExpansion {
     /// Sets the size of an object to another one, and gives back what the server then has.
-    async fn resize(&self, name: &str, size: i32) -> Result<Plain>;
+    async fn resize(&self, name: &str, size: i32) -> Result<House>;
 }
 
-impl PlainClientExpansion for PlainClient {
-    async fn resize(&self, name: &str, size: i32) -> Result<Plain> {
+impl HouseClientExpansion for HouseClient {
+    async fn resize(&self, name: &str, size: i32) -> Result<House> {
         let mut object = self.get(name).await?;
         object.spec.size = size;
         self.update(&object).await
     }
 }
 
-/// What `PlainLister` can do beside listing.
-pub trait PlainListerExpansion {
+/// What `HouseLister` can do beside listing.
+pub trait HouseListerExpansion {
     /// The objects of at least this size.
-    fn at_least(&self, size: i32) -> Vec<Arc<Plain>>;
+    fn at_least(&self, size: i32) -> Vec<Arc<House>>;
 }
 
-impl PlainListerExpansion for PlainLister {
-    fn at_least(&self, size: i32) -> Vec<Arc<Plain>> {
+impl HouseListerExpansion for HouseLister {
+    fn at_least(&self, size: i32) -> Vec<Arc<House>> {
         let mut objects = self.list(&Selector::default());
         objects.retain(|object| object.spec.size >= size);
         objects

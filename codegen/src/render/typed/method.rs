@@ -4,7 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
 use crate::{
-    model::{Method, Resource, Version},
+    model::{Method, Resource, TypePath, Version},
     render::{
         file::{doc, ident},
         uses::Uses,
@@ -14,6 +14,7 @@ use crate::{
 
 /// What the methods of one client are written with.
 pub(super) struct Methods<'a, 'l> {
+    version: &'a Version,
     resource: &'a Resource,
     pub uses: Uses<'l>,
     /// The kind's own type.
@@ -71,7 +72,7 @@ impl Call {
 }
 
 impl<'a, 'l> Methods<'a, 'l> {
-    pub fn new(version: &Version, resource: &'a Resource, mut uses: Uses<'l>) -> Self {
+    pub fn new(version: &'a Version, resource: &'a Resource, mut uses: Uses<'l>) -> Self {
         let object = uses.api_type(&resource.type_path, &version.ident);
         // A list that no method answers with is not named, lest its import be of no use.
         let lists = resource.verbs.contains(&Verb::List)
@@ -84,7 +85,7 @@ impl<'a, 'l> Methods<'a, 'l> {
                 quote!(#list<#object>)
             }
         };
-        Self { resource, uses, object, list }
+        Self { version, resource, uses, object, list }
     }
 
     /// The method of a verb; `list` comes with `pages`.
@@ -136,12 +137,9 @@ impl<'a, 'l> Methods<'a, 'l> {
     /// A method that `method(…)` asks for.
     pub fn extra(&mut self, method: &Method) -> TokenStream {
         let Method { verb, subresource, .. } = method;
-        let of_type = |path: &Option<_>, uses: &Uses<'_>, own: &TokenStream| {
-            path.as_ref().map_or_else(|| own.clone(), |path| uses.type_path(path))
-        };
-        let input = of_type(&method.input, &self.uses, &self.object);
+        let input = self.named_type(method.input.as_ref(), self.object.clone());
         let own = if *verb == Verb::List { &self.list } else { &self.object };
-        let result = of_type(&method.result, &self.uses, own);
+        let result = self.named_type(method.result.as_ref(), own.clone());
         let does = match verb {
             Verb::Get => "Reads",
             Verb::List => "Lists",
@@ -170,6 +168,17 @@ impl<'a, 'l> Methods<'a, 'l> {
         };
         let (generic, answer) = (self.generic(*verb), self.request(*verb, &result));
         Call { docs, name: ident(&method.name), generic, arguments, answer, function }.render()
+    }
+
+    /// A type that a method names, or the kind's own.
+    fn named_type(&mut self, path: Option<&TypePath>, own: TokenStream) -> TokenStream {
+        match path {
+            None => own,
+            Some(path) if path.module() == self.resource.type_path.module() => {
+                self.uses.api_type(path, &self.version.ident)
+            }
+            Some(path) => self.uses.other_type(path),
+        }
     }
 
     /// What a verb takes beside a name.

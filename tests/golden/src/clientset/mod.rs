@@ -6,30 +6,8 @@
 use genclient_runtime::{Client, RestClient, Result};
 
 use self::typed::core::v1::CoreV1Client;
-use self::typed::crd::v1::CrdV1Client;
-use self::typed::documented::v1::DocumentedV1Client;
-use self::typed::elder::v1::ElderV1Client;
-use self::typed::example_dev::v1::ExampleDevV1Client;
-use self::typed::example_test::v1::ExampleTestV1Client;
-use self::typed::extra::v1::ExtraV1Client;
-use self::typed::fields::v1::FieldsV1Client;
-use self::typed::group_3d::v1::Group3dV1Client;
-use self::typed::hyphen_ated::v1_beta::HyphenAtedV1BetaClient;
-use self::typed::lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll::v1::LllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllV1Client;
-use self::typed::longest::v1::LongestV1Client;
-use self::typed::methods::v1::MethodsV1Client;
-use self::typed::names::v1::NamesV1Client;
-use self::typed::nested::v1::NestedV1Client;
-use self::typed::nested::v1beta1::NestedV1beta1Client;
-use self::typed::nested::v2::NestedV2Client;
-use self::typed::plurals::v1::PluralsV1Client;
-use self::typed::protected::v1::ProtectedV1Client;
 use self::typed::shapes::v1::ShapesV1Client;
-use self::typed::twin::v1::TwinV1Client;
-use self::typed::type_::v1::TypeV1Client;
-use self::typed::verbs::v1::VerbsV1Client;
 use self::typed::versions::v1::VersionsV1Client;
-use self::typed::versions::v1alpha1::VersionsV1alpha1Client;
 use self::typed::versions::v1beta1::VersionsV1beta1Client;
 
 pub mod scheme;
@@ -64,128 +42,14 @@ impl Clientset {
         CoreV1Client::new(self.client.clone())
     }
 
-    /// The clients of `crd.example.com/v1`.
-    pub fn crd_v1(&self) -> CrdV1Client {
-        CrdV1Client::new(self.client.clone())
-    }
-
-    /// The clients of `documented.example.com/v1`.
-    pub fn documented_v1(&self) -> DocumentedV1Client {
-        DocumentedV1Client::new(self.client.clone())
-    }
-
-    /// The clients of `twin.test.io/v1`.
-    pub fn elder_v1(&self) -> ElderV1Client {
-        ElderV1Client::new(self.client.clone())
-    }
-
-    /// The clients of `example.dev.io/v1`.
-    pub fn example_dev_v1(&self) -> ExampleDevV1Client {
-        ExampleDevV1Client::new(self.client.clone())
-    }
-
-    /// The clients of `example.test.io/v1`.
-    pub fn example_test_v1(&self) -> ExampleTestV1Client {
-        ExampleTestV1Client::new(self.client.clone())
-    }
-
-    /// The clients of `extra.example.com/v1`.
-    pub fn extra_v1(&self) -> ExtraV1Client {
-        ExtraV1Client::new(self.client.clone())
-    }
-
-    /// The clients of `fields.example.com/v1`.
-    pub fn fields_v1(&self) -> FieldsV1Client {
-        FieldsV1Client::new(self.client.clone())
-    }
-
-    /// The clients of `3d.example.com/v1`.
-    pub fn group_3d_v1(&self) -> Group3dV1Client {
-        Group3dV1Client::new(self.client.clone())
-    }
-
-    /// The clients of `hyphen-ated.example.com/v1-beta`.
-    pub fn hyphen_ated_v1_beta(&self) -> HyphenAtedV1BetaClient {
-        HyphenAtedV1BetaClient::new(self.client.clone())
-    }
-
-    /// The clients of `lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll.example.com/v1`.
-    pub fn lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll_v1(
-        &self,
-    ) -> LllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllV1Client {
-        LllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllV1Client::new(
-            self.client.clone(),
-        )
-    }
-
-    /// The clients of `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb.cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.io/v1`.
-    pub fn longest_v1(&self) -> LongestV1Client {
-        LongestV1Client::new(self.client.clone())
-    }
-
-    /// The clients of `methods.example.com/v1`.
-    pub fn methods_v1(&self) -> MethodsV1Client {
-        MethodsV1Client::new(self.client.clone())
-    }
-
-    /// The clients of `names.example.com/v1`.
-    pub fn names_v1(&self) -> NamesV1Client {
-        NamesV1Client::new(self.client.clone())
-    }
-
-    /// The clients of `nested.example.com/v1`.
-    pub fn nested_v1(&self) -> NestedV1Client {
-        NestedV1Client::new(self.client.clone())
-    }
-
-    /// The clients of `nested.example.com/v1beta1`.
-    pub fn nested_v1beta1(&self) -> NestedV1beta1Client {
-        NestedV1beta1Client::new(self.client.clone())
-    }
-
-    /// The clients of `nested.example.com/v2`.
-    pub fn nested_v2(&self) -> NestedV2Client {
-        NestedV2Client::new(self.client.clone())
-    }
-
-    /// The clients of `plurals.example.com/v1`.
-    pub fn plurals_v1(&self) -> PluralsV1Client {
-        PluralsV1Client::new(self.client.clone())
-    }
-
-    /// The clients of `protected.k8s.io/v1`.
-    pub fn protected_v1(&self) -> ProtectedV1Client {
-        ProtectedV1Client::new(self.client.clone())
-    }
-
     /// The clients of `shapes.example.com/v1`.
     pub fn shapes_v1(&self) -> ShapesV1Client {
         ShapesV1Client::new(self.client.clone())
     }
 
-    /// The clients of `twin.dev.io/v1`.
-    pub fn twin_v1(&self) -> TwinV1Client {
-        TwinV1Client::new(self.client.clone())
-    }
-
-    /// The clients of `type.example.com/v1`.
-    pub fn type_v1(&self) -> TypeV1Client {
-        TypeV1Client::new(self.client.clone())
-    }
-
-    /// The clients of `verbs.example.com/v1`.
-    pub fn verbs_v1(&self) -> VerbsV1Client {
-        VerbsV1Client::new(self.client.clone())
-    }
-
     /// The clients of `versions.example.com/v1`.
     pub fn versions_v1(&self) -> VersionsV1Client {
         VersionsV1Client::new(self.client.clone())
-    }
-
-    /// The clients of `versions.example.com/v1alpha1`.
-    pub fn versions_v1alpha1(&self) -> VersionsV1alpha1Client {
-        VersionsV1alpha1Client::new(self.client.clone())
     }
 
     /// The clients of `versions.example.com/v1beta1`.

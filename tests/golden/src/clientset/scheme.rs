@@ -3,188 +3,30 @@
 
 //! The known types: any manifest of theirs decodes into [`Object`].
 
-use extra_types as extra_v1;
-use fixture_apis::core as core_v1;
-use fixture_apis::crd as crd_v1;
-use fixture_apis::documented as documented_v1;
-use fixture_apis::facade::inner as nested_v1;
-use fixture_apis::fields as fields_v1;
-use fixture_apis::first_labels::dev as example_dev_v1;
-use fixture_apis::first_labels::test as example_test_v1;
-use fixture_apis::first_labels::twin_dev as twin_v1;
-use fixture_apis::first_labels::twin_test as elder_v1;
-use fixture_apis::given as nested_v1beta1;
-use fixture_apis::group_names::digit as group_3d_v1;
-use fixture_apis::group_names::hyphen as hyphen_ated_v1_beta;
-use fixture_apis::group_names::keyword as type_v1;
-use fixture_apis::lengths as longest_v1;
-use fixture_apis::lengths::label as lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll_v1;
-use fixture_apis::methods as methods_v1;
-use fixture_apis::names as names_v1;
-use fixture_apis::other_name as nested_v2;
-use fixture_apis::plurals as plurals_v1;
-use fixture_apis::protected as protected_v1;
-use fixture_apis::shapes as shapes_v1;
-use fixture_apis::verbs as verbs_v1;
-use fixture_apis::versions::v1 as versions_v1;
-use fixture_apis::versions::v1alpha1 as versions_v1alpha1;
-use fixture_apis::versions::v1beta1 as versions_v1beta1;
 use genclient_runtime::{Value, scheme};
 use genclient_runtime::scheme::{DecodeError, KnownObject, KnownType};
+use golden_apis::core as core_v1;
+use golden_apis::shapes as shapes_v1;
+use golden_apis::versions::v1 as versions_v1;
+use golden_apis::versions::v1beta1 as versions_v1beta1;
 
 /// An object of any known type.
 #[derive(Clone, Debug)]
 pub enum Object {
     /// `Parcel` of `v1`.
     CoreV1Parcel(Box<core_v1::Parcel>),
-    /// `ParcelList` of `v1`.
-    CoreV1ParcelList(Box<core_v1::ParcelList>),
-    /// `Rich` of `crd.example.com/v1`.
-    CrdV1Rich(Box<crd_v1::Rich>),
-    /// `Block` of `documented.example.com/v1`.
-    DocumentedV1Block(Box<documented_v1::Block>),
-    /// `Documented` of `documented.example.com/v1`.
-    DocumentedV1Documented(Box<documented_v1::Documented>),
-    /// `Undocumented` of `documented.example.com/v1`.
-    DocumentedV1Undocumented(Box<documented_v1::Undocumented>),
-    /// `Twin` of `twin.test.io/v1`.
-    ElderV1Twin(Box<elder_v1::Twin>),
-    /// `Sample` of `example.dev.io/v1`.
-    ExampleDevV1Sample(Box<example_dev_v1::Sample>),
-    /// `Sample` of `example.test.io/v1`.
-    ExampleTestV1Sample(Box<example_test_v1::Sample>),
-    /// `Extra` of `extra.example.com/v1`.
-    ExtraV1Extra(Box<extra_v1::Extra>),
-    /// `Reference` of `fields.example.com/v1`.
-    FieldsV1Reference(Box<fields_v1::Reference>),
-    /// `Model` of `3d.example.com/v1`.
-    Group3dV1Model(Box<group_3d_v1::Model>),
-    /// `Dashed` of `hyphen-ated.example.com/v1-beta`.
-    HyphenAtedV1BetaDashed(Box<hyphen_ated_v1_beta::Dashed>),
-    /// `Label` of `lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll.example.com/v1`.
-    LllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllV1Label(
-        Box<lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll_v1::Label>,
-    ),
-    /// `Kindindindindindindindindindindindindindindindindindindindx` of `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb.cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.io/v1`.
-    LongestV1Kindindindindindindindindindindindindindindindindindindindx(
-        Box<longest_v1::Kindindindindindindindindindindindindindindindindindindindx>,
-    ),
-    /// `KindindindindindindindindindindindindindindindindindindindxList` of `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb.cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.io/v1`.
-    LongestV1KindindindindindindindindindindindindindindindindindindindxList(
-        Box<longest_v1::KindindindindindindindindindindindindindindindindindindindxList>,
-    ),
-    /// `Machine` of `methods.example.com/v1`.
-    MethodsV1Machine(Box<methods_v1::Machine>),
-    /// `Order` of `methods.example.com/v1`.
-    MethodsV1Order(Box<methods_v1::Order>),
-    /// `Arc` of `names.example.com/v1`.
-    NamesV1Arc(Box<names_v1::Arc>),
-    /// `Clientset` of `names.example.com/v1`.
-    NamesV1Clientset(Box<names_v1::Clientset>),
-    /// `List` of `names.example.com/v1`.
-    NamesV1List(Box<names_v1::List>),
-    /// `Match` of `names.example.com/v1`.
-    NamesV1Match(Box<names_v1::Match>),
-    /// `Namespace` of `names.example.com/v1`.
-    NamesV1Namespace(Box<names_v1::Namespace>),
-    /// `Object` of `names.example.com/v1`.
-    NamesV1Object(Box<names_v1::Object>),
-    /// `Rest` of `names.example.com/v1`.
-    NamesV1Rest(Box<names_v1::Rest>),
-    /// `Selfless` of `names.example.com/v1`.
-    NamesV1Selfless(Box<names_v1::Selfless>),
-    /// `Shared` of `names.example.com/v1`.
-    NamesV1Shared(Box<names_v1::Shared>),
-    /// `Status` of `names.example.com/v1`.
-    NamesV1Status(Box<names_v1::Status>),
-    /// `Type` of `names.example.com/v1`.
-    NamesV1Type(Box<names_v1::Type>),
-    /// `Typed` of `names.example.com/v1`.
-    NamesV1Typed(Box<names_v1::Typed>),
-    /// `V1` of `names.example.com/v1`.
-    NamesV1V1(Box<names_v1::V1>),
-    /// `Inner` of `nested.example.com/v1`.
-    NestedV1Inner(Box<nested_v1::Inner>),
-    /// `Concealed` of `nested.example.com/v1beta1`.
-    NestedV1beta1Concealed(Box<nested_v1beta1::Concealed>),
-    /// `ConcealedList` of `nested.example.com/v1beta1`.
-    NestedV1beta1ConcealedList(Box<nested_v1beta1::ConcealedList>),
-    /// `Deep` of `nested.example.com/v1beta1`.
-    NestedV1beta1Deep(Box<::fixture_apis::facade::Deep>),
-    /// `ByPath` of `nested.example.com/v2`.
-    NestedV2ByPath(Box<nested_v2::ByPath>),
-    /// `ByPathList` of `nested.example.com/v2`.
-    NestedV2ByPathList(Box<nested_v2::ByPathList>),
-    /// `Datum` of `plurals.example.com/v1`.
-    PluralsV1Datum(Box<plurals_v1::Datum>),
-    /// `Endpoints` of `plurals.example.com/v1`.
-    PluralsV1Endpoints(Box<plurals_v1::Endpoints>),
-    /// `Gateway` of `plurals.example.com/v1`.
-    PluralsV1Gateway(Box<plurals_v1::Gateway>),
-    /// `Ingress` of `plurals.example.com/v1`.
-    PluralsV1Ingress(Box<plurals_v1::Ingress>),
-    /// `NetworkPolicy` of `plurals.example.com/v1`.
-    PluralsV1NetworkPolicy(Box<plurals_v1::NetworkPolicy>),
-    /// `VPCPeering` of `plurals.example.com/v1`.
-    PluralsV1VPCPeering(Box<plurals_v1::VPCPeering>),
-    /// `Aggregated` of `protected.k8s.io/v1`.
-    ProtectedV1Aggregated(Box<protected_v1::Aggregated>),
-    /// `Approved` of `protected.k8s.io/v1`.
-    ProtectedV1Approved(Box<protected_v1::Approved>),
-    /// `Marker` of `shapes.example.com/v1`.
-    ShapesV1Marker(Box<shapes_v1::Marker>),
-    /// `Moon` of `shapes.example.com/v1`.
-    ShapesV1Moon(Box<shapes_v1::Moon>),
-    /// `Plain` of `shapes.example.com/v1`.
-    ShapesV1Plain(Box<shapes_v1::Plain>),
-    /// `PlainList` of `shapes.example.com/v1`.
-    ShapesV1PlainList(Box<shapes_v1::PlainList>),
+    /// `House` of `shapes.example.com/v1`.
+    ShapesV1House(Box<shapes_v1::House>),
+    /// `HouseList` of `shapes.example.com/v1`.
+    ShapesV1HouseList(Box<shapes_v1::HouseList>),
+    /// `Machine` of `shapes.example.com/v1`.
+    ShapesV1Machine(Box<shapes_v1::Machine>),
     /// `Planet` of `shapes.example.com/v1`.
     ShapesV1Planet(Box<shapes_v1::Planet>),
-    /// `Reported` of `shapes.example.com/v1`.
-    ShapesV1Reported(Box<shapes_v1::Reported>),
-    /// `Silent` of `shapes.example.com/v1`.
-    ShapesV1Silent(Box<shapes_v1::Silent>),
-    /// `Twin` of `twin.dev.io/v1`.
-    TwinV1Twin(Box<twin_v1::Twin>),
-    /// `Letter` of `type.example.com/v1`.
-    TypeV1Letter(Box<type_v1::Letter>),
-    /// `ClusterNoVerbs` of `verbs.example.com/v1`.
-    VerbsV1ClusterNoVerbs(Box<verbs_v1::ClusterNoVerbs>),
-    /// `ClusterReadOnly` of `verbs.example.com/v1`.
-    VerbsV1ClusterReadOnly(Box<verbs_v1::ClusterReadOnly>),
-    /// `NoVerbs` of `verbs.example.com/v1`.
-    VerbsV1NoVerbs(Box<verbs_v1::NoVerbs>),
-    /// `OnlyGet` of `verbs.example.com/v1`.
-    VerbsV1OnlyGet(Box<verbs_v1::OnlyGet>),
-    /// `OnlyListGet` of `verbs.example.com/v1`.
-    VerbsV1OnlyListGet(Box<verbs_v1::OnlyListGet>),
-    /// `OnlyListWatch` of `verbs.example.com/v1`.
-    VerbsV1OnlyListWatch(Box<verbs_v1::OnlyListWatch>),
-    /// `OnlyStatus` of `verbs.example.com/v1`.
-    VerbsV1OnlyStatus(Box<verbs_v1::OnlyStatus>),
-    /// `OnlyWatch` of `verbs.example.com/v1`.
-    VerbsV1OnlyWatch(Box<verbs_v1::OnlyWatch>),
-    /// `OnlyWrites` of `verbs.example.com/v1`.
-    VerbsV1OnlyWrites(Box<verbs_v1::OnlyWrites>),
-    /// `ReadOnly` of `verbs.example.com/v1`.
-    VerbsV1ReadOnly(Box<verbs_v1::ReadOnly>),
-    /// `ReadOnlyWithoutWatch` of `verbs.example.com/v1`.
-    VerbsV1ReadOnlyWithoutWatch(Box<verbs_v1::ReadOnlyWithoutWatch>),
-    /// `Review` of `verbs.example.com/v1`.
-    VerbsV1Review(Box<verbs_v1::Review>),
-    /// `SkipCreate` of `verbs.example.com/v1`.
-    VerbsV1SkipCreate(Box<verbs_v1::SkipCreate>),
-    /// `SkipSome` of `verbs.example.com/v1`.
-    VerbsV1SkipSome(Box<verbs_v1::SkipSome>),
-    /// `SkipWatch` of `verbs.example.com/v1`.
-    VerbsV1SkipWatch(Box<verbs_v1::SkipWatch>),
+    /// `Silence` of `shapes.example.com/v1`.
+    ShapesV1Silence(Box<shapes_v1::Silence>),
     /// `Gauge` of `versions.example.com/v1`.
     VersionsV1Gauge(Box<versions_v1::Gauge>),
-    /// `GaugeList` of `versions.example.com/v1`.
-    VersionsV1GaugeList(Box<versions_v1::GaugeList>),
-    /// `Gauge` of `versions.example.com/v1alpha1`.
-    VersionsV1alpha1Gauge(Box<versions_v1alpha1::Gauge>),
     /// `Gauge` of `versions.example.com/v1beta1`.
     VersionsV1beta1Gauge(Box<versions_v1beta1::Gauge>),
 }
@@ -210,315 +52,35 @@ pub fn encode(objects: &[Object]) -> Result<String, DecodeError> {
 impl KnownObject for Object {
     const KNOWN_TYPES: &'static [KnownType] = &[
         KnownType::of::<core_v1::Parcel>(),
-        KnownType::of::<core_v1::ParcelList>(),
-        KnownType::of::<crd_v1::Rich>(),
-        KnownType::of::<documented_v1::Block>(),
-        KnownType::of::<documented_v1::Documented>(),
-        KnownType::of::<documented_v1::Undocumented>(),
-        KnownType::of::<elder_v1::Twin>(),
-        KnownType::of::<example_dev_v1::Sample>(),
-        KnownType::of::<example_test_v1::Sample>(),
-        KnownType::of::<extra_v1::Extra>(),
-        KnownType::of::<fields_v1::Reference>(),
-        KnownType::of::<group_3d_v1::Model>(),
-        KnownType::of::<hyphen_ated_v1_beta::Dashed>(),
-        KnownType::of::<
-            lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll_v1::Label,
-        >(),
-        KnownType::of::<
-            longest_v1::Kindindindindindindindindindindindindindindindindindindindx,
-        >(),
-        KnownType::of::<
-            longest_v1::KindindindindindindindindindindindindindindindindindindindxList,
-        >(),
-        KnownType::of::<methods_v1::Machine>(),
-        KnownType::of::<methods_v1::Order>(),
-        KnownType::of::<names_v1::Arc>(),
-        KnownType::of::<names_v1::Clientset>(),
-        KnownType::of::<names_v1::List>(),
-        KnownType::of::<names_v1::Match>(),
-        KnownType::of::<names_v1::Namespace>(),
-        KnownType::of::<names_v1::Object>(),
-        KnownType::of::<names_v1::Rest>(),
-        KnownType::of::<names_v1::Selfless>(),
-        KnownType::of::<names_v1::Shared>(),
-        KnownType::of::<names_v1::Status>(),
-        KnownType::of::<names_v1::Type>(),
-        KnownType::of::<names_v1::Typed>(),
-        KnownType::of::<names_v1::V1>(),
-        KnownType::of::<nested_v1::Inner>(),
-        KnownType::of::<nested_v1beta1::Concealed>(),
-        KnownType::of::<nested_v1beta1::ConcealedList>(),
-        KnownType::of::<::fixture_apis::facade::Deep>(),
-        KnownType::of::<nested_v2::ByPath>(),
-        KnownType::of::<nested_v2::ByPathList>(),
-        KnownType::of::<plurals_v1::Datum>(),
-        KnownType::of::<plurals_v1::Endpoints>(),
-        KnownType::of::<plurals_v1::Gateway>(),
-        KnownType::of::<plurals_v1::Ingress>(),
-        KnownType::of::<plurals_v1::NetworkPolicy>(),
-        KnownType::of::<plurals_v1::VPCPeering>(),
-        KnownType::of::<protected_v1::Aggregated>(),
-        KnownType::of::<protected_v1::Approved>(),
-        KnownType::of::<shapes_v1::Marker>(),
-        KnownType::of::<shapes_v1::Moon>(),
-        KnownType::of::<shapes_v1::Plain>(),
-        KnownType::of::<shapes_v1::PlainList>(),
+        KnownType::of::<shapes_v1::House>(),
+        KnownType::of::<shapes_v1::HouseList>(),
+        KnownType::of::<shapes_v1::Machine>(),
         KnownType::of::<shapes_v1::Planet>(),
-        KnownType::of::<shapes_v1::Reported>(),
-        KnownType::of::<shapes_v1::Silent>(),
-        KnownType::of::<twin_v1::Twin>(),
-        KnownType::of::<type_v1::Letter>(),
-        KnownType::of::<verbs_v1::ClusterNoVerbs>(),
-        KnownType::of::<verbs_v1::ClusterReadOnly>(),
-        KnownType::of::<verbs_v1::NoVerbs>(),
-        KnownType::of::<verbs_v1::OnlyGet>(),
-        KnownType::of::<verbs_v1::OnlyListGet>(),
-        KnownType::of::<verbs_v1::OnlyListWatch>(),
-        KnownType::of::<verbs_v1::OnlyStatus>(),
-        KnownType::of::<verbs_v1::OnlyWatch>(),
-        KnownType::of::<verbs_v1::OnlyWrites>(),
-        KnownType::of::<verbs_v1::ReadOnly>(),
-        KnownType::of::<verbs_v1::ReadOnlyWithoutWatch>(),
-        KnownType::of::<verbs_v1::Review>(),
-        KnownType::of::<verbs_v1::SkipCreate>(),
-        KnownType::of::<verbs_v1::SkipSome>(),
-        KnownType::of::<verbs_v1::SkipWatch>(),
+        KnownType::of::<shapes_v1::Silence>(),
         KnownType::of::<versions_v1::Gauge>(),
-        KnownType::of::<versions_v1::GaugeList>(),
-        KnownType::of::<versions_v1alpha1::Gauge>(),
         KnownType::of::<versions_v1beta1::Gauge>(),
     ];
 
     fn from_value(known_type: &KnownType, value: Value) -> Result<Self, DecodeError> {
         match (known_type.api_version, known_type.kind) {
             ("v1", "Parcel") => scheme::from_value(value).map(Self::CoreV1Parcel),
-            ("v1", "ParcelList") => scheme::from_value(value).map(Self::CoreV1ParcelList),
-            ("crd.example.com/v1", "Rich") => {
-                scheme::from_value(value).map(Self::CrdV1Rich)
+            ("shapes.example.com/v1", "House") => {
+                scheme::from_value(value).map(Self::ShapesV1House)
             }
-            ("documented.example.com/v1", "Block") => {
-                scheme::from_value(value).map(Self::DocumentedV1Block)
+            ("shapes.example.com/v1", "HouseList") => {
+                scheme::from_value(value).map(Self::ShapesV1HouseList)
             }
-            ("documented.example.com/v1", "Documented") => {
-                scheme::from_value(value).map(Self::DocumentedV1Documented)
-            }
-            ("documented.example.com/v1", "Undocumented") => {
-                scheme::from_value(value).map(Self::DocumentedV1Undocumented)
-            }
-            ("twin.test.io/v1", "Twin") => {
-                scheme::from_value(value).map(Self::ElderV1Twin)
-            }
-            ("example.dev.io/v1", "Sample") => {
-                scheme::from_value(value).map(Self::ExampleDevV1Sample)
-            }
-            ("example.test.io/v1", "Sample") => {
-                scheme::from_value(value).map(Self::ExampleTestV1Sample)
-            }
-            ("extra.example.com/v1", "Extra") => {
-                scheme::from_value(value).map(Self::ExtraV1Extra)
-            }
-            ("fields.example.com/v1", "Reference") => {
-                scheme::from_value(value).map(Self::FieldsV1Reference)
-            }
-            ("3d.example.com/v1", "Model") => {
-                scheme::from_value(value).map(Self::Group3dV1Model)
-            }
-            ("hyphen-ated.example.com/v1-beta", "Dashed") => {
-                scheme::from_value(value).map(Self::HyphenAtedV1BetaDashed)
-            }
-            (
-                "lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll.example.com/v1",
-                "Label",
-            ) => {
-                scheme::from_value(value)
-                    .map(
-                        Self::LllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllV1Label,
-                    )
-            }
-            (
-                "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb.cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.io/v1",
-                "Kindindindindindindindindindindindindindindindindindindindx",
-            ) => {
-                scheme::from_value(value)
-                    .map(
-                        Self::LongestV1Kindindindindindindindindindindindindindindindindindindindx,
-                    )
-            }
-            (
-                "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb.cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.io/v1",
-                "KindindindindindindindindindindindindindindindindindindindxList",
-            ) => {
-                scheme::from_value(value)
-                    .map(
-                        Self::LongestV1KindindindindindindindindindindindindindindindindindindindxList,
-                    )
-            }
-            ("methods.example.com/v1", "Machine") => {
-                scheme::from_value(value).map(Self::MethodsV1Machine)
-            }
-            ("methods.example.com/v1", "Order") => {
-                scheme::from_value(value).map(Self::MethodsV1Order)
-            }
-            ("names.example.com/v1", "Arc") => {
-                scheme::from_value(value).map(Self::NamesV1Arc)
-            }
-            ("names.example.com/v1", "Clientset") => {
-                scheme::from_value(value).map(Self::NamesV1Clientset)
-            }
-            ("names.example.com/v1", "List") => {
-                scheme::from_value(value).map(Self::NamesV1List)
-            }
-            ("names.example.com/v1", "Match") => {
-                scheme::from_value(value).map(Self::NamesV1Match)
-            }
-            ("names.example.com/v1", "Namespace") => {
-                scheme::from_value(value).map(Self::NamesV1Namespace)
-            }
-            ("names.example.com/v1", "Object") => {
-                scheme::from_value(value).map(Self::NamesV1Object)
-            }
-            ("names.example.com/v1", "Rest") => {
-                scheme::from_value(value).map(Self::NamesV1Rest)
-            }
-            ("names.example.com/v1", "Selfless") => {
-                scheme::from_value(value).map(Self::NamesV1Selfless)
-            }
-            ("names.example.com/v1", "Shared") => {
-                scheme::from_value(value).map(Self::NamesV1Shared)
-            }
-            ("names.example.com/v1", "Status") => {
-                scheme::from_value(value).map(Self::NamesV1Status)
-            }
-            ("names.example.com/v1", "Type") => {
-                scheme::from_value(value).map(Self::NamesV1Type)
-            }
-            ("names.example.com/v1", "Typed") => {
-                scheme::from_value(value).map(Self::NamesV1Typed)
-            }
-            ("names.example.com/v1", "V1") => {
-                scheme::from_value(value).map(Self::NamesV1V1)
-            }
-            ("nested.example.com/v1", "Inner") => {
-                scheme::from_value(value).map(Self::NestedV1Inner)
-            }
-            ("nested.example.com/v1beta1", "Concealed") => {
-                scheme::from_value(value).map(Self::NestedV1beta1Concealed)
-            }
-            ("nested.example.com/v1beta1", "ConcealedList") => {
-                scheme::from_value(value).map(Self::NestedV1beta1ConcealedList)
-            }
-            ("nested.example.com/v1beta1", "Deep") => {
-                scheme::from_value(value).map(Self::NestedV1beta1Deep)
-            }
-            ("nested.example.com/v2", "ByPath") => {
-                scheme::from_value(value).map(Self::NestedV2ByPath)
-            }
-            ("nested.example.com/v2", "ByPathList") => {
-                scheme::from_value(value).map(Self::NestedV2ByPathList)
-            }
-            ("plurals.example.com/v1", "Datum") => {
-                scheme::from_value(value).map(Self::PluralsV1Datum)
-            }
-            ("plurals.example.com/v1", "Endpoints") => {
-                scheme::from_value(value).map(Self::PluralsV1Endpoints)
-            }
-            ("plurals.example.com/v1", "Gateway") => {
-                scheme::from_value(value).map(Self::PluralsV1Gateway)
-            }
-            ("plurals.example.com/v1", "Ingress") => {
-                scheme::from_value(value).map(Self::PluralsV1Ingress)
-            }
-            ("plurals.example.com/v1", "NetworkPolicy") => {
-                scheme::from_value(value).map(Self::PluralsV1NetworkPolicy)
-            }
-            ("plurals.example.com/v1", "VPCPeering") => {
-                scheme::from_value(value).map(Self::PluralsV1VPCPeering)
-            }
-            ("protected.k8s.io/v1", "Aggregated") => {
-                scheme::from_value(value).map(Self::ProtectedV1Aggregated)
-            }
-            ("protected.k8s.io/v1", "Approved") => {
-                scheme::from_value(value).map(Self::ProtectedV1Approved)
-            }
-            ("shapes.example.com/v1", "Marker") => {
-                scheme::from_value(value).map(Self::ShapesV1Marker)
-            }
-            ("shapes.example.com/v1", "Moon") => {
-                scheme::from_value(value).map(Self::ShapesV1Moon)
-            }
-            ("shapes.example.com/v1", "Plain") => {
-                scheme::from_value(value).map(Self::ShapesV1Plain)
-            }
-            ("shapes.example.com/v1", "PlainList") => {
-                scheme::from_value(value).map(Self::ShapesV1PlainList)
+            ("shapes.example.com/v1", "Machine") => {
+                scheme::from_value(value).map(Self::ShapesV1Machine)
             }
             ("shapes.example.com/v1", "Planet") => {
                 scheme::from_value(value).map(Self::ShapesV1Planet)
             }
-            ("shapes.example.com/v1", "Reported") => {
-                scheme::from_value(value).map(Self::ShapesV1Reported)
-            }
-            ("shapes.example.com/v1", "Silent") => {
-                scheme::from_value(value).map(Self::ShapesV1Silent)
-            }
-            ("twin.dev.io/v1", "Twin") => scheme::from_value(value).map(Self::TwinV1Twin),
-            ("type.example.com/v1", "Letter") => {
-                scheme::from_value(value).map(Self::TypeV1Letter)
-            }
-            ("verbs.example.com/v1", "ClusterNoVerbs") => {
-                scheme::from_value(value).map(Self::VerbsV1ClusterNoVerbs)
-            }
-            ("verbs.example.com/v1", "ClusterReadOnly") => {
-                scheme::from_value(value).map(Self::VerbsV1ClusterReadOnly)
-            }
-            ("verbs.example.com/v1", "NoVerbs") => {
-                scheme::from_value(value).map(Self::VerbsV1NoVerbs)
-            }
-            ("verbs.example.com/v1", "OnlyGet") => {
-                scheme::from_value(value).map(Self::VerbsV1OnlyGet)
-            }
-            ("verbs.example.com/v1", "OnlyListGet") => {
-                scheme::from_value(value).map(Self::VerbsV1OnlyListGet)
-            }
-            ("verbs.example.com/v1", "OnlyListWatch") => {
-                scheme::from_value(value).map(Self::VerbsV1OnlyListWatch)
-            }
-            ("verbs.example.com/v1", "OnlyStatus") => {
-                scheme::from_value(value).map(Self::VerbsV1OnlyStatus)
-            }
-            ("verbs.example.com/v1", "OnlyWatch") => {
-                scheme::from_value(value).map(Self::VerbsV1OnlyWatch)
-            }
-            ("verbs.example.com/v1", "OnlyWrites") => {
-                scheme::from_value(value).map(Self::VerbsV1OnlyWrites)
-            }
-            ("verbs.example.com/v1", "ReadOnly") => {
-                scheme::from_value(value).map(Self::VerbsV1ReadOnly)
-            }
-            ("verbs.example.com/v1", "ReadOnlyWithoutWatch") => {
-                scheme::from_value(value).map(Self::VerbsV1ReadOnlyWithoutWatch)
-            }
-            ("verbs.example.com/v1", "Review") => {
-                scheme::from_value(value).map(Self::VerbsV1Review)
-            }
-            ("verbs.example.com/v1", "SkipCreate") => {
-                scheme::from_value(value).map(Self::VerbsV1SkipCreate)
-            }
-            ("verbs.example.com/v1", "SkipSome") => {
-                scheme::from_value(value).map(Self::VerbsV1SkipSome)
-            }
-            ("verbs.example.com/v1", "SkipWatch") => {
-                scheme::from_value(value).map(Self::VerbsV1SkipWatch)
+            ("shapes.example.com/v1", "Silence") => {
+                scheme::from_value(value).map(Self::ShapesV1Silence)
             }
             ("versions.example.com/v1", "Gauge") => {
                 scheme::from_value(value).map(Self::VersionsV1Gauge)
-            }
-            ("versions.example.com/v1", "GaugeList") => {
-                scheme::from_value(value).map(Self::VersionsV1GaugeList)
-            }
-            ("versions.example.com/v1alpha1", "Gauge") => {
-                scheme::from_value(value).map(Self::VersionsV1alpha1Gauge)
             }
             ("versions.example.com/v1beta1", "Gauge") => {
                 scheme::from_value(value).map(Self::VersionsV1beta1Gauge)
@@ -534,83 +96,12 @@ impl KnownObject for Object {
     fn to_value(&self) -> Result<Value, DecodeError> {
         match self {
             Self::CoreV1Parcel(object) => scheme::to_value(object),
-            Self::CoreV1ParcelList(object) => scheme::to_value(object),
-            Self::CrdV1Rich(object) => scheme::to_value(object),
-            Self::DocumentedV1Block(object) => scheme::to_value(object),
-            Self::DocumentedV1Documented(object) => scheme::to_value(object),
-            Self::DocumentedV1Undocumented(object) => scheme::to_value(object),
-            Self::ElderV1Twin(object) => scheme::to_value(object),
-            Self::ExampleDevV1Sample(object) => scheme::to_value(object),
-            Self::ExampleTestV1Sample(object) => scheme::to_value(object),
-            Self::ExtraV1Extra(object) => scheme::to_value(object),
-            Self::FieldsV1Reference(object) => scheme::to_value(object),
-            Self::Group3dV1Model(object) => scheme::to_value(object),
-            Self::HyphenAtedV1BetaDashed(object) => scheme::to_value(object),
-            Self::LllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllV1Label(
-                object,
-            ) => scheme::to_value(object),
-            Self::LongestV1Kindindindindindindindindindindindindindindindindindindindx(
-                object,
-            ) => scheme::to_value(object),
-            Self::LongestV1KindindindindindindindindindindindindindindindindindindindxList(
-                object,
-            ) => scheme::to_value(object),
-            Self::MethodsV1Machine(object) => scheme::to_value(object),
-            Self::MethodsV1Order(object) => scheme::to_value(object),
-            Self::NamesV1Arc(object) => scheme::to_value(object),
-            Self::NamesV1Clientset(object) => scheme::to_value(object),
-            Self::NamesV1List(object) => scheme::to_value(object),
-            Self::NamesV1Match(object) => scheme::to_value(object),
-            Self::NamesV1Namespace(object) => scheme::to_value(object),
-            Self::NamesV1Object(object) => scheme::to_value(object),
-            Self::NamesV1Rest(object) => scheme::to_value(object),
-            Self::NamesV1Selfless(object) => scheme::to_value(object),
-            Self::NamesV1Shared(object) => scheme::to_value(object),
-            Self::NamesV1Status(object) => scheme::to_value(object),
-            Self::NamesV1Type(object) => scheme::to_value(object),
-            Self::NamesV1Typed(object) => scheme::to_value(object),
-            Self::NamesV1V1(object) => scheme::to_value(object),
-            Self::NestedV1Inner(object) => scheme::to_value(object),
-            Self::NestedV1beta1Concealed(object) => scheme::to_value(object),
-            Self::NestedV1beta1ConcealedList(object) => scheme::to_value(object),
-            Self::NestedV1beta1Deep(object) => scheme::to_value(object),
-            Self::NestedV2ByPath(object) => scheme::to_value(object),
-            Self::NestedV2ByPathList(object) => scheme::to_value(object),
-            Self::PluralsV1Datum(object) => scheme::to_value(object),
-            Self::PluralsV1Endpoints(object) => scheme::to_value(object),
-            Self::PluralsV1Gateway(object) => scheme::to_value(object),
-            Self::PluralsV1Ingress(object) => scheme::to_value(object),
-            Self::PluralsV1NetworkPolicy(object) => scheme::to_value(object),
-            Self::PluralsV1VPCPeering(object) => scheme::to_value(object),
-            Self::ProtectedV1Aggregated(object) => scheme::to_value(object),
-            Self::ProtectedV1Approved(object) => scheme::to_value(object),
-            Self::ShapesV1Marker(object) => scheme::to_value(object),
-            Self::ShapesV1Moon(object) => scheme::to_value(object),
-            Self::ShapesV1Plain(object) => scheme::to_value(object),
-            Self::ShapesV1PlainList(object) => scheme::to_value(object),
+            Self::ShapesV1House(object) => scheme::to_value(object),
+            Self::ShapesV1HouseList(object) => scheme::to_value(object),
+            Self::ShapesV1Machine(object) => scheme::to_value(object),
             Self::ShapesV1Planet(object) => scheme::to_value(object),
-            Self::ShapesV1Reported(object) => scheme::to_value(object),
-            Self::ShapesV1Silent(object) => scheme::to_value(object),
-            Self::TwinV1Twin(object) => scheme::to_value(object),
-            Self::TypeV1Letter(object) => scheme::to_value(object),
-            Self::VerbsV1ClusterNoVerbs(object) => scheme::to_value(object),
-            Self::VerbsV1ClusterReadOnly(object) => scheme::to_value(object),
-            Self::VerbsV1NoVerbs(object) => scheme::to_value(object),
-            Self::VerbsV1OnlyGet(object) => scheme::to_value(object),
-            Self::VerbsV1OnlyListGet(object) => scheme::to_value(object),
-            Self::VerbsV1OnlyListWatch(object) => scheme::to_value(object),
-            Self::VerbsV1OnlyStatus(object) => scheme::to_value(object),
-            Self::VerbsV1OnlyWatch(object) => scheme::to_value(object),
-            Self::VerbsV1OnlyWrites(object) => scheme::to_value(object),
-            Self::VerbsV1ReadOnly(object) => scheme::to_value(object),
-            Self::VerbsV1ReadOnlyWithoutWatch(object) => scheme::to_value(object),
-            Self::VerbsV1Review(object) => scheme::to_value(object),
-            Self::VerbsV1SkipCreate(object) => scheme::to_value(object),
-            Self::VerbsV1SkipSome(object) => scheme::to_value(object),
-            Self::VerbsV1SkipWatch(object) => scheme::to_value(object),
+            Self::ShapesV1Silence(object) => scheme::to_value(object),
             Self::VersionsV1Gauge(object) => scheme::to_value(object),
-            Self::VersionsV1GaugeList(object) => scheme::to_value(object),
-            Self::VersionsV1alpha1Gauge(object) => scheme::to_value(object),
             Self::VersionsV1beta1Gauge(object) => scheme::to_value(object),
         }
     }

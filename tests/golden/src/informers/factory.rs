@@ -10,26 +10,7 @@ use genclient_runtime::factory::{CacheSyncError, InformerFactoryBuilder};
 
 use crate::clientset::Clientset;
 use super::core::CoreInformers;
-use super::crd::CrdInformers;
-use super::documented::DocumentedInformers;
-use super::elder::ElderInformers;
-use super::example_dev::ExampleDevInformers;
-use super::example_test::ExampleTestInformers;
-use super::extra::ExtraInformers;
-use super::fields::FieldsInformers;
-use super::group_3d::Group3dInformers;
-use super::hyphen_ated::HyphenAtedInformers;
-use super::lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll::LllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllInformers;
-use super::longest::LongestInformers;
-use super::methods::MethodsInformers;
-use super::names::NamesInformers;
-use super::nested::NestedInformers;
-use super::plurals::PluralsInformers;
-use super::protected::ProtectedInformers;
 use super::shapes::ShapesInformers;
-use super::twin::TwinInformers;
-use super::type_::TypeInformers;
-use super::verbs::VerbsInformers;
 use super::versions::VersionsInformers;
 
 /// Owns one informer for each kind, however often it is asked for.
@@ -50,108 +31,9 @@ impl SharedInformerFactory {
         CoreInformers::new(self.factory.clone())
     }
 
-    /// The informers of the group `crd.example.com`.
-    pub fn crd(&self) -> CrdInformers {
-        CrdInformers::new(self.factory.clone())
-    }
-
-    /// The informers of the group `documented.example.com`.
-    pub fn documented(&self) -> DocumentedInformers {
-        DocumentedInformers::new(self.factory.clone())
-    }
-
-    /// The informers of the group `twin.test.io`.
-    pub fn elder(&self) -> ElderInformers {
-        ElderInformers::new(self.factory.clone())
-    }
-
-    /// The informers of the group `example.dev.io`.
-    pub fn example_dev(&self) -> ExampleDevInformers {
-        ExampleDevInformers::new(self.factory.clone())
-    }
-
-    /// The informers of the group `example.test.io`.
-    pub fn example_test(&self) -> ExampleTestInformers {
-        ExampleTestInformers::new(self.factory.clone())
-    }
-
-    /// The informers of the group `extra.example.com`.
-    pub fn extra(&self) -> ExtraInformers {
-        ExtraInformers::new(self.factory.clone())
-    }
-
-    /// The informers of the group `fields.example.com`.
-    pub fn fields(&self) -> FieldsInformers {
-        FieldsInformers::new(self.factory.clone())
-    }
-
-    /// The informers of the group `3d.example.com`.
-    pub fn group_3d(&self) -> Group3dInformers {
-        Group3dInformers::new(self.factory.clone())
-    }
-
-    /// The informers of the group `hyphen-ated.example.com`.
-    pub fn hyphen_ated(&self) -> HyphenAtedInformers {
-        HyphenAtedInformers::new(self.factory.clone())
-    }
-
-    /// The informers of the group `lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll.example.com`.
-    pub fn lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll(
-        &self,
-    ) -> LllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllInformers {
-        LllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllInformers::new(
-            self.factory.clone(),
-        )
-    }
-
-    /// The informers of the group `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb.cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.io`.
-    pub fn longest(&self) -> LongestInformers {
-        LongestInformers::new(self.factory.clone())
-    }
-
-    /// The informers of the group `methods.example.com`.
-    pub fn methods(&self) -> MethodsInformers {
-        MethodsInformers::new(self.factory.clone())
-    }
-
-    /// The informers of the group `names.example.com`.
-    pub fn names(&self) -> NamesInformers {
-        NamesInformers::new(self.factory.clone())
-    }
-
-    /// The informers of the group `nested.example.com`.
-    pub fn nested(&self) -> NestedInformers {
-        NestedInformers::new(self.factory.clone())
-    }
-
-    /// The informers of the group `plurals.example.com`.
-    pub fn plurals(&self) -> PluralsInformers {
-        PluralsInformers::new(self.factory.clone())
-    }
-
-    /// The informers of the group `protected.k8s.io`.
-    pub fn protected(&self) -> ProtectedInformers {
-        ProtectedInformers::new(self.factory.clone())
-    }
-
     /// The informers of the group `shapes.example.com`.
     pub fn shapes(&self) -> ShapesInformers {
         ShapesInformers::new(self.factory.clone())
-    }
-
-    /// The informers of the group `twin.dev.io`.
-    pub fn twin(&self) -> TwinInformers {
-        TwinInformers::new(self.factory.clone())
-    }
-
-    /// The informers of the group `type.example.com`.
-    pub fn type_(&self) -> TypeInformers {
-        TypeInformers::new(self.factory.clone())
-    }
-
-    /// The informers of the group `verbs.example.com`.
-    pub fn verbs(&self) -> VerbsInformers {
-        VerbsInformers::new(self.factory.clone())
     }
 
     /// The informers of the group `versions.example.com`.

@@ -4,24 +4,5 @@
 //! The listers, by group.
 
 pub mod core;
-pub mod crd;
-pub mod documented;
-pub mod elder;
-pub mod example_dev;
-pub mod example_test;
-pub mod extra;
-pub mod fields;
-pub mod group_3d;
-pub mod hyphen_ated;
-pub mod lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll;
-pub mod longest;
-pub mod methods;
-pub mod names;
-pub mod nested;
-pub mod plurals;
-pub mod protected;
 pub mod shapes;
-pub mod twin;
-pub mod type_;
-pub mod verbs;
 pub mod versions;

@@ -6,7 +6,6 @@
 use genclient_runtime::InformerFactory;
 
 pub mod v1;
-pub mod v1alpha1;
 pub mod v1beta1;
 
 /// Leads to the informers of `versions.example.com`.
@@ -24,11 +23,6 @@ impl VersionsInformers {
     /// The informers of `versions.example.com/v1`.
     pub fn v1(&self) -> v1::V1Informers {
         v1::V1Informers::new(self.factory.clone())
-    }
-
-    /// The informers of `versions.example.com/v1alpha1`.
-    pub fn v1alpha1(&self) -> v1alpha1::V1alpha1Informers {
-        v1alpha1::V1alpha1Informers::new(self.factory.clone())
     }
 
     /// The informers of `versions.example.com/v1beta1`.

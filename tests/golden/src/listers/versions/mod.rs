@@ -4,5 +4,4 @@
 //! The listers of the group `versions.example.com`, by version.
 
 pub mod v1;
-pub mod v1alpha1;
 pub mod v1beta1;

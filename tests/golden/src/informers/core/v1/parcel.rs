@@ -3,14 +3,14 @@
 
 //! The informer of `Parcel` (`v1`).
 
-use fixture_apis::core as v1;
 use genclient_runtime::{InformerFactory, SharedInformer};
+use golden_apis::core as v1;
 
 use crate::listers::core::v1::ParcelLister;
 
 /// The informer of [`v1::Parcel`], shared by all who ask the factory for it.
 ///
-/// Parcel is a kind of the core group.
+/// Parcel is a kind that an aggregated API server would have: it has no CRD and can only be read.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ParcelInformer {

@@ -5,19 +5,11 @@
 
 use genclient_runtime::InformerFactory;
 
-mod marker;
-mod moon;
-mod plain;
+mod house;
 mod planet;
-mod reported;
-mod silent;
 
-pub use marker::MarkerInformer;
-pub use moon::MoonInformer;
-pub use plain::PlainInformer;
+pub use house::HouseInformer;
 pub use planet::PlanetInformer;
-pub use reported::ReportedInformer;
-pub use silent::SilentInformer;
 
 /// Leads to the informers of `shapes.example.com/v1`.
 #[derive(Clone, Debug)]
@@ -31,33 +23,13 @@ impl V1Informers {
         Self { factory }
     }
 
-    /// The informer of `Marker`.
-    pub fn markers(&self) -> MarkerInformer {
-        MarkerInformer::new(self.factory.clone())
-    }
-
-    /// The informer of `Moon`.
-    pub fn moons(&self) -> MoonInformer {
-        MoonInformer::new(self.factory.clone())
-    }
-
-    /// The informer of `Plain`.
-    pub fn plains(&self) -> PlainInformer {
-        PlainInformer::new(self.factory.clone())
+    /// The informer of `House`.
+    pub fn houses(&self) -> HouseInformer {
+        HouseInformer::new(self.factory.clone())
     }
 
     /// The informer of `Planet`.
     pub fn planets(&self) -> PlanetInformer {
         PlanetInformer::new(self.factory.clone())
-    }
-
-    /// The informer of `Reported`.
-    pub fn reporteds(&self) -> ReportedInformer {
-        ReportedInformer::new(self.factory.clone())
-    }
-
-    /// The informer of `Silent`.
-    pub fn silents(&self) -> SilentInformer {
-        SilentInformer::new(self.factory.clone())
     }
 }

@@ -3,14 +3,12 @@
 
 //! The informer of `Planet` (`shapes.example.com/v1`).
 
-use fixture_apis::shapes as v1;
 use genclient_runtime::{InformerFactory, SharedInformer};
+use golden_apis::shapes as v1;
 
 use crate::listers::shapes::v1::PlanetLister;
 
 /// The informer of [`v1::Planet`], shared by all who ask the factory for it.
-///
-/// Cluster-scoped, without a status.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct PlanetInformer {

@@ -3,8 +3,8 @@
 
 //! The informer of `Gauge` (`versions.example.com/v1`).
 
-use fixture_apis::versions::v1;
 use genclient_runtime::{InformerFactory, SharedInformer};
+use golden_apis::versions::v1;
 
 use crate::listers::versions::v1::GaugeLister;
 

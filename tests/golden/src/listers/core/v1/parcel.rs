@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use fixture_apis::core as v1;
 use genclient_runtime::{Lister, NamespaceLister, Selector};
+use golden_apis::core as v1;
 
 /// Reads [`v1::Parcel`] objects from an informer's cache.
 ///
-/// Parcel is a kind of the core group.
+/// Parcel is a kind that an aggregated API server would have: it has no CRD and can only be read.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ParcelLister {

@@ -3,16 +3,8 @@
 
 //! The listers of `shapes.example.com/v1`.
 
-mod marker;
-mod moon;
-mod plain;
+mod house;
 mod planet;
-mod reported;
-mod silent;
 
-pub use marker::MarkerLister;
-pub use moon::MoonLister;
-pub use plain::PlainLister;
+pub use house::HouseLister;
 pub use planet::PlanetLister;
-pub use reported::ReportedLister;
-pub use silent::SilentLister;

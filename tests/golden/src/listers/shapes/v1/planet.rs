@@ -5,13 +5,11 @@
 
 use std::sync::Arc;
 
-use fixture_apis::shapes as v1;
 use genclient_runtime::{Lister, Selector};
 use genclient_runtime::lister::NotFound;
+use golden_apis::shapes as v1;
 
 /// Reads [`v1::Planet`] objects from an informer's cache.
-///
-/// Cluster-scoped, without a status.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct PlanetLister {

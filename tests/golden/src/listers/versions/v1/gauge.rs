@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use fixture_apis::versions::v1;
 use genclient_runtime::{Lister, NamespaceLister, Selector};
+use golden_apis::versions::v1;
 
 /// Reads [`v1::Gauge`] objects from an informer's cache.
 ///

@@ -3,9 +3,9 @@
 
 //! The typed client of `Parcel` (`v1`) for all namespaces.
 
-use fixture_apis::core as v1;
-use genclient_runtime::{ListParams, RestClient, TypedClient};
+use genclient_runtime::{ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{List, Pages, WatchStream};
+use golden_apis::core as v1;
 
 /// Reads the [`v1::Parcel`] objects of all namespaces.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ impl AllParcels {
     }
 
     /// Reads every `Parcel` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<v1::ParcelList> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Parcel>> {
         self.client.list(params)
     }
 

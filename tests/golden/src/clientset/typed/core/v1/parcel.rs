@@ -3,15 +3,13 @@
 
 //! The typed client of `Parcel` (`v1`).
 
-use fixture_apis::core as v1;
-use genclient_runtime::{Api, ListParams, Patch, RestClient, Serialize, TypedClient};
-use genclient_runtime::client::{
-    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
-};
+use genclient_runtime::{Api, ListParams, ObjectList, RestClient, TypedClient};
+use genclient_runtime::client::{Get, List, Pages, WatchStream};
+use golden_apis::core as v1;
 
-/// Reads and writes the [`v1::Parcel`] objects of one namespace.
+/// Reads the [`v1::Parcel`] objects of one namespace.
 ///
-/// Parcel is a kind of the core group.
+/// Parcel is a kind that an aggregated API server would have: it has no CRD and can only be read.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ParcelClient {
@@ -25,38 +23,13 @@ impl ParcelClient {
         Self { client }
     }
 
-    /// Creates the `Parcel`.
-    pub fn create(&self, object: &v1::Parcel) -> Write<v1::Parcel> {
-        self.client.create(object)
-    }
-
-    /// Replaces the `Parcel`; its resource version must be the current one.
-    pub fn update(&self, object: &v1::Parcel) -> Write<v1::Parcel> {
-        self.client.update(object)
-    }
-
-    /// Replaces the status of the `Parcel` and nothing else of it.
-    pub fn update_status(&self, object: &v1::Parcel) -> Write<v1::Parcel> {
-        self.client.update_status(object)
-    }
-
-    /// Deletes the `Parcel` of this name.
-    pub fn delete(&self, name: &str) -> Delete<v1::Parcel> {
-        self.client.delete(name)
-    }
-
-    /// Deletes every `Parcel` that the parameters select.
-    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
-        self.client.delete_collection(params)
-    }
-
     /// Reads the `Parcel` of this name.
     pub fn get(&self, name: &str) -> Get<v1::Parcel> {
         self.client.get(name)
     }
 
     /// Reads every `Parcel` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<v1::ParcelList> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Parcel>> {
         self.client.list(params)
     }
 
@@ -68,33 +41,6 @@ impl ParcelClient {
     /// Follows every `Parcel` that the parameters select; resumes by itself.
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Parcel> {
         self.client.watch(params)
-    }
-
-    /// Changes parts of the `Parcel` of this name.
-    pub fn patch<P: Serialize>(
-        &self,
-        name: &str,
-        patch: &Patch<P>,
-    ) -> PatchRequest<v1::Parcel> {
-        self.client.patch(name, patch)
-    }
-
-    /// Applies a whole manifest to the `Parcel` that it names, as this field manager.
-    pub fn apply<A: Serialize>(
-        &self,
-        config: &A,
-        field_manager: &str,
-    ) -> Apply<v1::Parcel> {
-        self.client.apply(config, field_manager)
-    }
-
-    /// Applies a whole manifest to the status of the `Parcel` that it names, as this field manager.
-    pub fn apply_status<A: Serialize>(
-        &self,
-        config: &A,
-        field_manager: &str,
-    ) -> Apply<v1::Parcel> {
-        self.client.apply_status(config, field_manager)
     }
 
     /// kube's own client of the kind, for whatever is not offered here.

@@ -5,27 +5,17 @@
 
 use genclient_runtime::{Client, RestClient};
 
-mod all_markers;
-mod all_plains;
-mod all_reporteds;
-mod all_silents;
-mod marker;
-mod moon;
-mod plain;
+mod all_houses;
+mod house;
+mod machine;
 mod planet;
-mod reported;
-mod silent;
+mod silence;
 
-pub use all_markers::AllMarkers;
-pub use all_plains::AllPlains;
-pub use all_reporteds::AllReporteds;
-pub use all_silents::AllSilents;
-pub use marker::MarkerClient;
-pub use moon::MoonClient;
-pub use plain::PlainClient;
+pub use all_houses::AllHouses;
+pub use house::HouseClient;
+pub use machine::MachineClient;
 pub use planet::PlanetClient;
-pub use reported::ReportedClient;
-pub use silent::SilentClient;
+pub use silence::SilenceClient;
 
 /// Leads to the typed clients of `shapes.example.com/v1`.
 #[derive(Clone, Debug)]
@@ -40,29 +30,19 @@ impl ShapesV1Client {
         Self { client: client.into() }
     }
 
-    /// The `Marker` objects of one namespace.
-    pub fn markers(&self, namespace: &str) -> MarkerClient {
-        MarkerClient::new(self.client.clone(), namespace)
+    /// The `House` objects of one namespace.
+    pub fn houses(&self, namespace: &str) -> HouseClient {
+        HouseClient::new(self.client.clone(), namespace)
     }
 
-    /// The `Marker` objects of all namespaces.
-    pub fn all_markers(&self) -> AllMarkers {
-        AllMarkers::new(self.client.clone())
+    /// The `House` objects of all namespaces.
+    pub fn all_houses(&self) -> AllHouses {
+        AllHouses::new(self.client.clone())
     }
 
-    /// The `Moon` objects of the cluster.
-    pub fn moons(&self) -> MoonClient {
-        MoonClient::new(self.client.clone())
-    }
-
-    /// The `Plain` objects of one namespace.
-    pub fn plains(&self, namespace: &str) -> PlainClient {
-        PlainClient::new(self.client.clone(), namespace)
-    }
-
-    /// The `Plain` objects of all namespaces.
-    pub fn all_plains(&self) -> AllPlains {
-        AllPlains::new(self.client.clone())
+    /// The `Machine` objects of one namespace.
+    pub fn machines(&self, namespace: &str) -> MachineClient {
+        MachineClient::new(self.client.clone(), namespace)
     }
 
     /// The `Planet` objects of the cluster.
@@ -70,24 +50,9 @@ impl ShapesV1Client {
         PlanetClient::new(self.client.clone())
     }
 
-    /// The `Reported` objects of one namespace.
-    pub fn reporteds(&self, namespace: &str) -> ReportedClient {
-        ReportedClient::new(self.client.clone(), namespace)
-    }
-
-    /// The `Reported` objects of all namespaces.
-    pub fn all_reporteds(&self) -> AllReporteds {
-        AllReporteds::new(self.client.clone())
-    }
-
-    /// The `Silent` objects of one namespace.
-    pub fn silents(&self, namespace: &str) -> SilentClient {
-        SilentClient::new(self.client.clone(), namespace)
-    }
-
-    /// The `Silent` objects of all namespaces.
-    pub fn all_silents(&self) -> AllSilents {
-        AllSilents::new(self.client.clone())
+    /// The `Silence` objects of one namespace.
+    pub fn silences(&self, namespace: &str) -> SilenceClient {
+        SilenceClient::new(self.client.clone(), namespace)
     }
 
     /// The connection, for whatever has no typed client.

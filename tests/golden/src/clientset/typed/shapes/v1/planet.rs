@@ -3,17 +3,15 @@
 
 //! The typed client of `Planet` (`shapes.example.com/v1`).
 
-use fixture_apis::shapes as v1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
+use golden_apis::shapes as v1;
 
 /// Reads and writes the [`v1::Planet`] objects of the cluster.
-///
-/// Cluster-scoped, without a status.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct PlanetClient {

@@ -3,9 +3,9 @@
 
 //! The typed client of `Gauge` (`versions.example.com/v1`) for all namespaces.
 
-use fixture_apis::versions::v1;
-use genclient_runtime::{ListParams, RestClient, TypedClient};
+use genclient_runtime::{ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{List, Pages, WatchStream};
+use golden_apis::versions::v1;
 
 /// Reads the [`v1::Gauge`] objects of all namespaces.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ impl AllGauges {
     }
 
     /// Reads every `Gauge` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<v1::GaugeList> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Gauge>> {
         self.client.list(params)
     }
 

@@ -3,11 +3,13 @@
 
 //! The typed client of `Gauge` (`versions.example.com/v1`).
 
-use fixture_apis::versions::v1;
-use genclient_runtime::{Api, ListParams, Patch, RestClient, Serialize, TypedClient};
+use genclient_runtime::{
+    Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
+};
 use genclient_runtime::client::{
     Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
+use golden_apis::versions::v1;
 
 /// Reads and writes the [`v1::Gauge`] objects of one namespace.
 ///
@@ -35,11 +37,6 @@ impl GaugeClient {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `Gauge` and nothing else of it.
-    pub fn update_status(&self, object: &v1::Gauge) -> Write<v1::Gauge> {
-        self.client.update_status(object)
-    }
-
     /// Deletes the `Gauge` of this name.
     pub fn delete(&self, name: &str) -> Delete<v1::Gauge> {
         self.client.delete(name)
@@ -56,7 +53,7 @@ impl GaugeClient {
     }
 
     /// Reads every `Gauge` that the parameters select.
-    pub fn list(&self, params: &ListParams) -> List<v1::GaugeList> {
+    pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Gauge>> {
         self.client.list(params)
     }
 
@@ -86,15 +83,6 @@ impl GaugeClient {
         field_manager: &str,
     ) -> Apply<v1::Gauge> {
         self.client.apply(config, field_manager)
-    }
-
-    /// Applies a whole manifest to the status of the `Gauge` that it names, as this field manager.
-    pub fn apply_status<A: Serialize>(
-        &self,
-        config: &A,
-        field_manager: &str,
-    ) -> Apply<v1::Gauge> {
-        self.client.apply_status(config, field_manager)
     }
 
     /// kube's own client of the kind, for whatever is not offered here.

@@ -3,9 +3,9 @@
 
 //! The typed client of `Gauge` (`versions.example.com/v1beta1`) for all namespaces.
 
-use fixture_apis::versions::v1beta1;
 use genclient_runtime::{ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{List, Pages, WatchStream};
+use golden_apis::versions::v1beta1;
 
 /// Reads the [`v1beta1::Gauge`] objects of all namespaces.
 #[derive(Clone, Debug)]

@@ -3,13 +3,13 @@
 
 //! The typed client of `Gauge` (`versions.example.com/v1beta1`).
 
-use fixture_apis::versions::v1beta1;
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
 use genclient_runtime::client::{
-    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
+    Apply, Delete, Get, List, Pages, PatchRequest, WatchStream, Write,
 };
+use golden_apis::versions::v1beta1;
 
 /// Reads and writes the [`v1beta1::Gauge`] objects of one namespace.
 ///
@@ -40,11 +40,6 @@ impl GaugeClient {
     /// Deletes the `Gauge` of this name.
     pub fn delete(&self, name: &str) -> Delete<v1beta1::Gauge> {
         self.client.delete(name)
-    }
-
-    /// Deletes every `Gauge` that the parameters select.
-    pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
-        self.client.delete_collection(params)
     }
 
     /// Reads the `Gauge` of this name.
