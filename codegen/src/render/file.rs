@@ -80,8 +80,8 @@ impl Uses {
             return quote!(::#name);
         }
         let alias = ident(alias);
-        let names = module.iter().map(|name| ident(name));
-        match module.last().is_some_and(|last| alias == last) && module.len() > 1 {
+        let names = module.iter().map(|name| ident(name.as_str()));
+        match module.last().is_some_and(|last| alias == last.as_str()) && module.len() > 1 {
             true => self.import(quote!(#(#names)::*)),
             false => self.import(quote!(#(#names)::* as #alias)),
         }
@@ -111,8 +111,9 @@ impl Uses {
 pub(super) fn type_path(path: &TypePath) -> TokenStream {
     // What k8s-openapi defines is reached through the runtime, which is the one crate that generated
     // code depends on beside the API types.
-    let through_runtime = path.0.first().is_some_and(|first| first == "k8s_openapi" || first == "kube");
-    let names = path.0.iter().map(|name| ident(name));
+    let through_runtime =
+        path.0.first().is_some_and(|first| ["k8s_openapi", "kube"].contains(&first.as_str()));
+    let names = path.0.iter().map(|name| ident(name.as_str()));
     match through_runtime {
         true => quote!(::genclient_runtime::#(#names)::*),
         false => quote!(::#(#names)::*),

@@ -86,7 +86,7 @@ fn kinds_with_crd(model: &Model) -> Vec<Kind> {
             .entry((&group.name, &resource.kind))
             // The checks have made sure that one version is marked, or that there is only one.
             .or_insert_with(|| Kind { types: Vec::new(), stored: version.name.clone() });
-        kind.types.push(resource.type_path.0.join("::"));
+        kind.types.push(resource.type_path.to_string());
         if resource.storage == Some(true) {
             kind.stored.clone_from(&version.name);
         }
