@@ -225,8 +225,9 @@ impl Walker<'_> {
             Condition::Unknown(span) => module.condition = Some(locate(file, span)),
         }
         module.file = file;
-        let is_mod_rs = given.is_some() || path.file_name().is_some_and(|name| name == "mod.rs");
-        let relative = (!is_mod_rs).then_some(name);
+        // The file of a module called `mod` may be a `mod.rs` that is none.
+        let own_folder = given.is_none() && *path == candidates[0];
+        let relative = own_folder.then_some(name);
         self.open.push(path.clone());
         let module = self.fill(module, ast.items, &Place { file, folder: parent(path), relative });
         self.open.pop();

@@ -30,6 +30,7 @@ fn the_files_of_modules_are_where_the_compiler_looks_for_them() {
             "a/b/x.rs",
             "a::b::c",
         ),
+        (&[("lib.rs", "pub mod r#mod;"), ("mod.rs", "pub mod b;")], "mod/b.rs", "r#mod::b"),
         // A path on an inline module is a folder, and starts at the file's own.
         (&[("lib.rs", "#[path = \"dir\"] pub mod a { pub mod b; }")], "dir/b.rs", "a::b"),
         (
