@@ -1,7 +1,7 @@
 //! What one annotated item says: the part of the front end that the derives and the command line share.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use syn::{Data, DeriveInput, Fields, Token, Type, parse::Parser, spanned::Spanned as _};
+use syn::{Data, DeriveInput, Fields, Token, Type, ext::IdentExt as _, parse::Parser, spanned::Spanned as _};
 
 use crate::{
     attr::{Entry, ResourceAttrs, Spanned, entries, resource_attrs},
@@ -273,7 +273,7 @@ fn named_fields(cx: &Ctxt, input: &DeriveInput, derive: &str) -> Option<NamedFie
 }
 
 fn field<'f>(fields: &'f NamedFields, name: &str) -> Option<&'f syn::Field> {
-    fields.iter().find(|field| field.ident.as_ref().is_some_and(|ident| ident == name))
+    fields.iter().find(|field| field.ident.as_ref().is_some_and(|ident| ident.unraw() == name))
 }
 
 fn check_metadata(cx: &Ctxt, input: &DeriveInput, fields: &NamedFields, expected: &str) {
@@ -300,7 +300,7 @@ fn check_metadata(cx: &Ctxt, input: &DeriveInput, fields: &NamedFields, expected
 fn check_reserved(cx: &Ctxt, fields: &NamedFields) {
     for field in fields {
         let Some(ident) = &field.ident else { continue };
-        if ident == "kind" || ident == "api_version" {
+        if ident.unraw() == "kind" || ident.unraw() == "api_version" {
             cx.error(
                 Diagnostic::new(ident.span(), format!("`{ident}` cannot be a field of the object itself"))
                     .help("the derive reads and writes `apiVersion` and `kind`; remove the field"),

@@ -49,6 +49,8 @@ pub fn model(sources: &Sources) -> Result<Model, Vec<Error>> {
 fn sorted(cx: Ctxt<Option<Location>>) -> Result<(), Vec<Error>> {
     cx.check().map_err(|mut errors| {
         errors.sort_by_key(|error| error.at.as_ref().map(|at| (at.file, at.range.start, at.range.end)));
+        // Two modules may share a file, and its errors.
+        errors.dedup_by(|a, b| a.at.is_some() && a.at == b.at && a.message == b.message);
         errors
     })
 }

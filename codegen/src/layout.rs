@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use crate::{
     config::ClientConfig,
+    names::Name,
     source::{Error, ReadFile},
 };
 
@@ -93,8 +94,8 @@ impl Layout {
     }
 
     /// A path that starts with the name of a crate, as the generated code writes it.
-    pub(crate) fn seen_from_here(&self, path: &[String]) -> Vec<String> {
-        let mut path = path.to_vec();
+    pub(crate) fn seen_from_here(&self, path: &[Name]) -> Vec<String> {
+        let mut path: Vec<String> = path.iter().map(|name| name.as_str().to_owned()).collect();
         if let Some(first) = path.first_mut().filter(|first| self.is_module() && **first == self.crate_name) {
             *first = "crate".to_owned();
         }

@@ -3,24 +3,25 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    attr::TypeRef,
+    attr::{Spanned, TypeRef},
     decl::{ListDecl, ResourceDecl},
     diag::{Ctxt, Diagnostic},
     model::{Group, Method, Model, Resource, TypePath, Version},
-    names,
+    names::{self, Name},
     parse::{Declarations, Found, GroupVersion},
     source::{Location, PublicPaths, Resolved, Sources, locate},
 };
 
 /// Builds the model; what cannot be resolved is told to `cx`.
 pub(crate) fn lower(sources: &Sources, declarations: &Declarations, cx: &Ctxt<Option<Location>>) -> Model {
-    let paths: Vec<PublicPaths<'_>> = sources.crates.iter().map(PublicPaths::of).collect();
+    let paths: Vec<PublicPaths> = sources.crates.iter().map(PublicPaths::of).collect();
     let idents = group_idents(&declarations.resources, cx);
     let mut groups: BTreeMap<String, Group> = BTreeMap::new();
     for (found, group_version) in &declarations.resources {
         let ident = idents.get(&group_version.group).cloned().unwrap_or_default();
         let lowering = Lowering { paths: &paths[found.krate], found, cx };
-        let version = version_ident(&ident, &group_version.version);
+        let crates = sources.crates.iter().map(|krate| krate.name.as_str());
+        let version = names::version_ident(&ident, &group_version.version, crates);
         let Some(resource) = lowering.resource(&version, &declarations.lists) else { continue };
         let group = groups.entry(group_version.group.clone()).or_insert_with(|| Group {
             name: group_version.group.clone(),
@@ -47,11 +48,6 @@ pub(crate) fn lower(sources: &Sources, declarations: &Declarations, cx: &Ctxt<Op
         }
     }
     model
-}
-
-/// The name of a version in generated code.
-fn version_ident(group: &str, version: &str) -> String {
-    names::module_within(group, &version.replace('-', "_"))
 }
 
 /// The name of each group in generated code: the given one, else the first label of the group's
@@ -169,7 +165,7 @@ fn orphaned_lists(declarations: &Declarations, cx: &Ctxt<Option<Location>>) {
             cx.error(
                 Diagnostic::new(
                     Some(list.location.clone()),
-                    format!("the items of `{}` are no annotated type of this module", list.decl.ident),
+                    format!("the items of `{}` are not of an annotated type in this module", list.decl.ident),
                 )
                 .help(format!("put `#[derive(GenClient)]` on `{item}`, in the same module")),
             );
@@ -178,7 +174,7 @@ fn orphaned_lists(declarations: &Declarations, cx: &Ctxt<Option<Location>>) {
 }
 
 struct Lowering<'a> {
-    paths: &'a PublicPaths<'a>,
+    paths: &'a PublicPaths,
     found: &'a Found<ResourceDecl>,
     cx: &'a Ctxt<Option<Location>>,
 }
@@ -188,7 +184,7 @@ impl Lowering<'_> {
         let decl = &self.found.decl;
         let kind = decl.ident.to_string();
         let type_path = match &decl.attrs.path {
-            Some(path) => Some(written_path(&path.value)),
+            Some(path) => self.given_path(path),
             None => self.public_path(&kind, &self.found.location),
         };
         let list = lists.iter().find(|list| {
@@ -202,7 +198,7 @@ impl Lowering<'_> {
             (Some(list), Some(path)) => {
                 let mut path = written_path(&path.value);
                 path.0.pop();
-                path.0.push(list.decl.ident.to_string());
+                path.0.push(Name::from(&list.decl.ident));
                 Some(Some(path))
             }
             (Some(list), None) => self.public_path(&list.decl.ident.to_string(), &list.location).map(Some),
@@ -212,7 +208,7 @@ impl Lowering<'_> {
             let input = self.type_of(method.input.as_ref());
             let result = self.type_of(method.result.as_ref());
             methods.push(Method {
-                name: method.name.value.clone(),
+                name: Name::new(&method.name.value).as_str().to_owned(),
                 verb: method.verb,
                 subresource: method.subresource.as_ref().map(|name| name.value.clone()),
                 input: input?,
@@ -227,8 +223,9 @@ impl Lowering<'_> {
             namespaced: !decl.attrs.cluster_scoped,
             verbs: decl.attrs.verbs.verbs(decl.status_subresource()),
             methods,
-            type_path: type_path?,
-            list_path: list_path?,
+            // A kind without a path has been told of, and still counts in what is checked next.
+            type_path: type_path.unwrap_or_else(|| TypePath(self.definition(&kind))),
+            list_path: list_path.flatten(),
             crd: !decl.attrs.no_crd,
             storage: decl.attrs.storage.as_ref().map(|storage| storage.value),
             annotations: decl
@@ -243,10 +240,33 @@ impl Lowering<'_> {
         })
     }
 
+    /// The names that lead to a type of this module.
+    fn definition(&self, name: &str) -> Vec<Name> {
+        [&self.found.module[..], &[Name::new(name)]].concat()
+    }
+
+    /// The path that a person gave. It may lead where the sources do not show it, but not elsewhere.
+    fn given_path(&self, path: &Spanned<String>) -> Option<TypePath> {
+        let given = written_path(&path.value);
+        let kind = self.found.decl.ident.to_string();
+        match self.paths.leads_to(&given.0) {
+            Some(other) if other != self.definition(&kind) => {
+                self.cx.error(
+                    Diagnostic::new(
+                        Some(locate(self.found.location.file, path.span)),
+                        format!("`{}` is another type than this `{kind}`", path.value),
+                    )
+                    .help("give the path under which other crates find this type"),
+                );
+                None
+            }
+            _ => Some(given),
+        }
+    }
+
     /// The path of a type of this module from outside the crate.
     fn public_path(&self, name: &str, at: &Location) -> Option<TypePath> {
-        let definition = [&self.found.module[..], &[name.to_owned()]].concat();
-        let path = self.paths.path(&definition);
+        let path = self.paths.path(&self.definition(name));
         if path.is_none() {
             self.cx.error(
                 Diagnostic::new(Some(at.clone()), format!("`{name}` cannot be reached from other crates"))
@@ -266,7 +286,7 @@ impl Lowering<'_> {
             return Some(Some(written_path(&reference.path)));
         }
         let at = locate(self.found.location.file, reference.span);
-        let written: Vec<String> = written_path(&reference.path).0;
+        let written = written_path(&reference.path).0;
         let path = match self.paths.resolve(&self.found.module, &written) {
             Some(Resolved::Local(definition)) => self.paths.path(&definition),
             Some(Resolved::External(path)) => Some(path),
@@ -290,5 +310,5 @@ impl Lowering<'_> {
 
 /// A path that a person wrote, as names.
 fn written_path(text: &str) -> TypePath {
-    TypePath(text.trim_start_matches("::").split("::").map(|name| name.trim().to_owned()).collect())
+    TypePath(text.trim_start_matches("::").split("::").map(|name| Name::new(name.trim())).collect())
 }

@@ -3,8 +3,10 @@
 //! `Model > Group > Version > Resource`. Everything is sorted by name, so that the same sources give
 //! the same output whatever their order.
 
+use std::fmt;
+
 use crate::{
-    names,
+    names::{self, Name},
     source::Location,
     verb::{Verb, Verbs},
 };
@@ -111,17 +113,24 @@ pub struct Method {
 
 /// The path of a type, from a crate's name on.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TypePath(pub Vec<String>);
+pub struct TypePath(pub Vec<Name>);
 
 impl TypePath {
     /// The last name of the path.
     pub fn name(&self) -> &str {
-        self.0.last().map(String::as_str).unwrap_or_default()
+        self.0.last().map(Name::as_str).unwrap_or_default()
     }
 
     /// The path without the last name.
-    pub fn module(&self) -> &[String] {
+    pub fn module(&self) -> &[Name] {
         self.0.split_last().map(|(_, module)| module).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for TypePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&names.join("::"))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Names: Kubernetes' rules for them, plurals, and their Rust spelling.
 
+use std::fmt;
+
 /// Why a text is not a valid name.
 pub type NameError = String;
 
@@ -130,9 +132,18 @@ pub fn camel(name: &str) -> String {
         .collect()
 }
 
-/// Whether a name cannot stand as a Rust identifier as it is.
+/// Every keyword of Rust, in any edition, used or only reserved.
+const KEYWORDS: &[&str] = &[
+    "Self", "_", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate",
+    "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let",
+    "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self",
+    "static", "struct", "super", "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use",
+    "virtual", "where", "while", "yield",
+];
+
+/// Whether a name is a keyword, so that it cannot stand as an identifier as it is.
 pub fn is_keyword(name: &str) -> bool {
-    syn::parse_str::<syn::Ident>(name).is_err()
+    KEYWORDS.contains(&name)
 }
 
 /// The name as a Rust identifier that is no keyword: `type` is `type_`.
@@ -143,11 +154,53 @@ pub fn escape(name: &str) -> String {
     }
 }
 
-/// The name for a module within another: one of the same name would be taken for its parent.
+/// The name for a module within another: one of the same name would be taken for its parent, and one
+/// that is called like the runtime would hide it.
 pub fn module_within(parent: &str, name: &str) -> String {
-    match name == parent {
+    match name == parent || name == "genclient_runtime" {
         true => format!("{name}_"),
         false => escape(name),
+    }
+}
+
+/// The name of a version in generated code. It is a module, an accessor beside `new`, and the alias of
+/// the module that holds the API types, which must not hide a crate that generated code names.
+pub fn version_ident<'a>(group: &str, version: &str, mut crates: impl Iterator<Item = &'a str>) -> String {
+    let name = version.replace('-', "_");
+    match ["new", "std", "core", "alloc"].contains(&name.as_str()) || crates.any(|krate| krate == name) {
+        true => format!("{name}_"),
+        false => module_within(group, &name),
+    }
+}
+
+/// A name in a Rust path. It is kept without the `r#` of a raw identifier, so that `r#type` and a
+/// module's file `type.rs` are one name, and displayed with it where the language demands it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name(String);
+
+impl Name {
+    /// The name that is written like this, raw or not.
+    pub fn new(text: &str) -> Self {
+        Self(text.strip_prefix("r#").unwrap_or(text).to_owned())
+    }
+
+    /// The name without `r#`.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&syn::Ident> for Name {
+    fn from(ident: &syn::Ident) -> Self {
+        Self::new(&ident.to_string())
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The words that start a path have no raw form.
+        let raw = is_keyword(&self.0) && !["self", "Self", "super", "crate", "_"].contains(&self.0.as_str());
+        write!(f, "{}{}", if raw { "r#" } else { "" }, self.0)
     }
 }
 
@@ -209,6 +262,49 @@ mod tests {
             ("FooBar", "foo-bars", "foo_bars"),
         ] {
             assert_eq!(snake_plural(kind, plural), expected, "{kind} {plural}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_the_same_raw_or_not() {
+        for (written, name, displayed) in [
+            ("v1", "v1", "v1"),
+            ("r#v1", "v1", "v1"),
+            ("type", "type", "r#type"),
+            ("r#type", "type", "r#type"),
+            ("gen", "gen", "r#gen"),
+            ("crate", "crate", "crate"),
+            ("Self", "Self", "Self"),
+        ] {
+            assert_eq!(Name::new(written).as_str(), name, "{written}");
+            assert_eq!(Name::new(written).to_string(), displayed, "{written}");
+        }
+    }
+
+    #[test]
+    fn no_keyword_is_a_module() {
+        for keyword in ["gen", "try", "async", "dyn", "yield", "box", "self", "crate", "abstract"] {
+            assert_eq!(module_within("a", keyword), format!("{keyword}_"));
+        }
+        // These are identifiers except in some places.
+        for name in ["union", "auto", "raw", "safe", "default", "macro_rules"] {
+            assert_eq!(module_within("a", name), name);
+        }
+    }
+
+    #[test]
+    fn a_version_hides_nothing_that_generated_code_names() {
+        for (version, expected) in [
+            ("v1", "v1"),
+            ("a-b", "a_b"),
+            ("new", "new_"),
+            ("std", "std_"),
+            ("genclient-runtime", "genclient_runtime_"),
+            ("my-apis", "my_apis_"),
+            ("group", "group_"),
+            ("gen", "gen_"),
+        ] {
+            assert_eq!(version_ident("group", version, ["my_apis"].into_iter()), expected, "{version}");
         }
     }
 

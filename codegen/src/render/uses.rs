@@ -96,29 +96,29 @@ impl<'a> Uses<'a> {
 
     /// The imports as items: the standard library's, those of other crates, those of this crate.
     pub fn items(self) -> Vec<Vec<Item>> {
-        let mut groups: [BTreeMap<String, Item>; 3] = Default::default();
-        let mut add = |path: &[String], item: Item| {
+        let mut groups: [BTreeMap<(String, String), Item>; 3] = Default::default();
+        let mut add = |path: &[String], alias: &str, item: Item| {
             let group = match path.first().map(String::as_str) {
                 Some("std") => 0,
                 Some("crate" | "self" | "super") => 2,
                 _ => 1,
             };
-            groups[group].insert(path.join("::"), item);
+            groups[group].insert((path.join("::"), alias.to_owned()), item);
         };
         for (module, names) in &self.names {
             let path = module.iter().map(|name| ident(name));
             let names: Vec<_> = names.iter().map(|name| ident(name)).collect();
             match &names[..] {
-                [name] => add(module, parse_quote!(use #(#path::)*#name;)),
-                names => add(module, parse_quote!(use #(#path::)*{#(#names),*};)),
+                [name] => add(module, "", parse_quote!(use #(#path::)*#name;)),
+                names => add(module, "", parse_quote!(use #(#path::)*{#(#names),*};)),
             }
         }
         for (alias, module) in &self.modules {
             let path = module.iter().map(|name| ident(name));
             let alias_ident = ident(alias);
             match module.len() > 1 && module.last() == Some(alias) {
-                true => add(module, parse_quote!(use #(#path)::*;)),
-                false => add(module, parse_quote!(use #(#path)::* as #alias_ident;)),
+                true => add(module, alias, parse_quote!(use #(#path)::*;)),
+                false => add(module, alias, parse_quote!(use #(#path)::* as #alias_ident;)),
             }
         }
         let groups = groups.into_iter().map(|group| group.into_values().collect());

@@ -5,7 +5,10 @@
 //! the errors of all files are shown together.
 
 mod cfg;
+mod import;
+mod manifest;
 mod paths;
+mod scope;
 mod walk;
 
 use std::{
@@ -17,10 +20,15 @@ use std::{
 
 use proc_macro2::Span;
 
-use crate::diag::{Ctxt, Diagnostic};
+use crate::{
+    diag::{Ctxt, Diagnostic},
+    names::Name,
+};
 
 pub use cfg::Condition;
-pub(crate) use paths::{PublicPaths, Resolved};
+pub(crate) use cfg::Configured;
+pub(crate) use paths::PublicPaths;
+pub(crate) use scope::{Resolved, is_group_version};
 
 /// Where source files come from.
 pub trait ReadFile {
@@ -71,11 +79,11 @@ pub struct SourceFile {
 #[derive(Debug)]
 pub struct Module {
     /// The names from the crate's root to here; the root's is empty.
-    pub path: Vec<String>,
+    pub path: Vec<Name>,
     /// The file that holds its items.
     pub file: usize,
-    /// Whether its parent declares it `pub`.
-    pub public: bool,
+    /// How visible its parent makes it.
+    pub vis: syn::Visibility,
     /// The conditions of the module and its parents that cannot be evaluated.
     pub condition: Option<Location>,
     /// Its items other than modules.
@@ -103,6 +111,8 @@ pub struct SourceCrate {
     pub name: String,
     /// The crate's folder, as the configuration names it.
     pub folder: String,
+    /// Whether the crate is of the edition of 2015, in which a `use` starts at the root.
+    pub edition_2015: bool,
     /// Its root module.
     pub root: Module,
 }

@@ -6,29 +6,16 @@ use std::{
 };
 
 use proc_macro2::Span;
-use serde::Deserialize;
-use syn::{Item, ItemMod, Visibility, spanned::Spanned as _};
+use syn::{Attribute, Item, ItemMod, Visibility, spanned::Spanned as _};
 
-use super::{Condition, Error, Location, Module, ReadFile, SourceCrate, SourceFile, locate};
-use crate::diag::{Ctxt, Diagnostic};
-
-/// The part of a crate's manifest that says how it is called and where it starts.
-#[derive(Deserialize)]
-struct Manifest {
-    package: Option<Package>,
-    lib: Option<Lib>,
-}
-
-#[derive(Deserialize)]
-struct Package {
-    name: String,
-}
-
-#[derive(Deserialize)]
-struct Lib {
-    name: Option<String>,
-    path: Option<String>,
-}
+use super::{
+    Condition, Configured, Error, Location, Module, ReadFile, SourceCrate, SourceFile, locate,
+    manifest::{Library, unreadable},
+};
+use crate::{
+    diag::{Ctxt, Diagnostic},
+    names::Name,
+};
 
 /// Reads one crate; what is wrong is told to `cx`.
 pub(super) fn load_crate(
@@ -37,103 +24,90 @@ pub(super) fn load_crate(
     files: &mut Vec<SourceFile>,
     cx: &Ctxt<Option<Location>>,
 ) -> Option<SourceCrate> {
-    let manifest_path = normalise(&Path::new(folder).join("Cargo.toml"));
-    let manifest = match reader.read(&manifest_path) {
-        Ok(text) => text,
-        Err(error) => {
-            cx.error(Error::new(None, format!("cannot read `{}`: {error}", display(&manifest_path))).help(
-                "`sources` in the configuration names the folders of the crates that hold annotated types",
-            ));
-            return None;
-        }
+    let Library { name, root, edition_2015 } = cx.ok(Library::read(reader, folder))?;
+    let text = cx.ok(reader.read(&root).map_err(|error| {
+        let (message, help) = unreadable(&root, &error);
+        Error::new(None, message).help(help.unwrap_or("annotated types live in a library crate"))
+    }))?;
+    let mut walker = Walker { reader, files, cx, open: vec![root.clone()] };
+    let parsed = walker.parse(&root, text);
+    let (file, ast) = cx.ok(parsed)?;
+    let (condition, items) = match Condition::of(&ast.attrs) {
+        Condition::True => (None, ast.items),
+        Condition::False => (None, Vec::new()),
+        Condition::Unknown(span) => (Some(locate(file, span)), ast.items),
     };
-    let manifest: Manifest = match toml::from_str(&manifest) {
-        Ok(manifest) => manifest,
-        Err(error) => {
-            cx.error(Error::new(None, format!("cannot parse `{}`: {error}", display(&manifest_path))));
-            return None;
-        }
+    let place = Place { file, folder: parent(&root), relative: None };
+    let root = Module {
+        path: Vec::new(),
+        file,
+        vis: Visibility::Inherited,
+        condition,
+        items: Vec::new(),
+        children: Vec::new(),
     };
-    let (name, root) = match (manifest.lib, manifest.package) {
-        (Some(Lib { name: Some(name), path }), _) => (name, path),
-        (lib, Some(package)) => (package.name, lib.and_then(|lib| lib.path)),
-        (_, None) => {
-            cx.error(
-                Error::new(None, format!("`{}` describes no package", display(&manifest_path)))
-                    .help("name the folder of a crate, not of a workspace"),
-            );
-            return None;
-        }
-    };
-    let root_path = normalise(&Path::new(folder).join(root.as_deref().unwrap_or("src/lib.rs")));
-    let mut walker = Walker { reader, files, cx };
-    let (file, ast) = match reader.read(&root_path) {
-        Ok(text) => walker.parse(&root_path, text)?,
-        Err(error) => {
-            cx.error(
-                Error::new(None, format!("cannot read `{}`: {error}", display(&root_path)))
-                    .help("annotated types live in a library crate"),
-            );
-            return None;
-        }
-    };
-    let place = Place { file, own: root_path.clone(), children: parent(&root_path) };
-    let root = walker.module(ast.items, Vec::new(), true, None, &place);
-    Some(SourceCrate { name: name.replace('-', "_"), folder: folder.to_owned(), root })
+    let root = walker.fill(root, items, &place);
+    Some(SourceCrate { name, folder: folder.to_owned(), edition_2015, root })
 }
 
 /// Where a module's items stand, and where the files of its children are looked for.
 #[derive(Clone)]
 struct Place {
     file: usize,
-    /// The file itself: a `#[path]` outside of inline modules is relative to its folder.
-    own: PathBuf,
-    /// The folder of the children's files.
-    children: PathBuf,
+    /// The folder at which a `#[path]` starts.
+    folder: PathBuf,
+    /// The folder in it with the children's files, where the module's own file is not a `mod.rs`.
+    relative: Option<Name>,
 }
+
+impl Place {
+    fn children(&self) -> PathBuf {
+        self.relative.iter().fold(self.folder.clone(), |folder, name| folder.join(name.as_str()))
+    }
+}
+
+/// A file that was parsed, or the error that says why not.
+type Parsed = Result<(usize, syn::File), Error>;
 
 struct Walker<'a> {
     reader: &'a dyn ReadFile,
     files: &'a mut Vec<SourceFile>,
     cx: &'a Ctxt<Option<Location>>,
+    /// The files of the module that is read and of those around it.
+    open: Vec<PathBuf>,
 }
 
 impl Walker<'_> {
-    /// Parses a file. One that does not parse has been reported and is `None`.
-    fn parse(&mut self, path: &Path, text: String) -> Option<(usize, syn::File)> {
-        let file = self.files.len();
+    /// Parses a file. Several modules may share one.
+    fn parse(&mut self, path: &Path, text: String) -> Parsed {
         // The compiler skips a byte order mark, and so do the positions it reports.
         let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
-        let parsed = syn::parse_file(&text);
-        self.files.push(SourceFile { path: display(path), text });
-        match parsed {
-            Ok(ast) => Some((file, ast)),
-            Err(error) => {
-                let at = locate(file, error.span());
-                self.cx.error(
-                    Error::new(Some(at), format!("this file does not parse: {error}"))
-                        .help("`cargo check` shows the same error"),
-                );
-                None
+        let path = display(path);
+        let file = match self.files.iter().position(|file| file.path == path) {
+            Some(known) => known,
+            None => {
+                self.files.push(SourceFile { path, text: text.clone() });
+                self.files.len() - 1
             }
-        }
+        };
+        let parsed = syn::parse_file(&without_shebang(text));
+        parsed.map(|ast| (file, ast)).map_err(|error| {
+            let message = match error.to_string().as_str() {
+                // A bracket or a quote without its other half is no matter of grammar.
+                "cannot parse string into token stream" => "this file is not Rust".to_owned(),
+                error => format!("this file does not parse: {error}"),
+            };
+            Error::new(Some(locate(file, error.span())), message).help("`cargo check` says what is wrong")
+        })
     }
 
-    fn module(
-        &mut self,
-        items: Vec<Item>,
-        path: Vec<String>,
-        public: bool,
-        condition: Option<Location>,
-        place: &Place,
-    ) -> Module {
-        let mut module =
-            Module { path, file: place.file, public, condition, items: Vec::new(), children: Vec::new() };
+    /// Adds the items to a module and reads its children.
+    fn fill(&mut self, mut module: Module, items: Vec<Item>, place: &Place) -> Module {
         for item in items {
             match item {
                 Item::Mod(item) => {
-                    let child = self.child(item, &module, place);
-                    module.children.extend(child);
+                    let children = self.children(item, &module, place);
+                    module.children.extend(children);
                 }
                 item => module.items.push(item),
             }
@@ -141,109 +115,123 @@ impl Walker<'_> {
         module
     }
 
-    fn child(&mut self, item: ItemMod, parent_module: &Module, place: &Place) -> Option<Module> {
-        let own_condition = Condition::of(&item.attrs);
-        let conditional = matches!(own_condition, Condition::Unknown(_));
-        let condition = match own_condition {
-            Condition::False => return None,
-            Condition::True => parent_module.condition.clone(),
+    /// The modules that a declaration can mean: one, unless its file depends on a condition.
+    fn children(&mut self, item: ItemMod, parent_module: &Module, place: &Place) -> Vec<Module> {
+        let Configured { condition, attrs, uncertain } = Configured::of(&item.attrs);
+        let condition = match condition {
+            Condition::False => return Vec::new(),
+            Condition::True => None,
             Condition::Unknown(span) => Some(locate(place.file, span)),
         };
-        let name = item.ident.to_string();
-        let name = name.strip_prefix("r#").unwrap_or(&name).to_owned();
-        let mut path = parent_module.path.clone();
-        path.push(name.clone());
-        let public = matches!(item.vis, Visibility::Public(_));
-        let given = path_attribute(&item);
+        let name = Name::from(&item.ident);
+        let child = |condition: Option<Location>| Module {
+            path: [&parent_module.path[..], std::slice::from_ref(&name)].concat(),
+            file: place.file,
+            vis: item.vis.clone(),
+            condition: condition.or_else(|| parent_module.condition.clone()),
+            items: Vec::new(),
+            children: Vec::new(),
+        };
+        let given = attrs.iter().find_map(path_attribute);
+        let maybe: Vec<_> = uncertain
+            .iter()
+            .filter_map(|(attr, span)| Some((path_attribute(attr)?, locate(place.file, *span))))
+            .collect();
         if let Some((_, items)) = item.content {
+            let condition = condition.or_else(|| maybe.into_iter().next().map(|(_, at)| at));
             // An inline module is a folder on the way to its children.
-            let folder = given.map(|(folder, _)| folder).unwrap_or(name);
-            let inner = Place { children: place.children.join(folder), ..place.clone() };
-            return Some(self.module(items, path, public, condition, &inner));
+            let folder = match &given {
+                Some((folder, _)) => place.folder.join(folder),
+                None => place.children().join(name.as_str()),
+            };
+            let inner = Place { file: place.file, folder, relative: None };
+            return vec![self.fill(child(condition), items, &inner)];
         }
-        let candidates = self.candidates(&name, given.as_ref(), place);
+        let at = locate(place.file, item.ident.span());
+        let mut modules = Vec::new();
+        let default = condition.or_else(|| maybe.first().map(|(_, at)| at.clone()));
+        modules.extend(self.file_module(child(default), given.as_ref(), place, &at));
+        for (given, condition) in maybe {
+            modules.extend(self.file_module(child(Some(condition)), Some(&given), place, &at));
+        }
+        modules
+    }
+
+    /// Reads the file of a module.
+    fn file_module(
+        &mut self,
+        mut module: Module,
+        given: Option<&(String, Span)>,
+        place: &Place,
+        at: &Location,
+    ) -> Option<Module> {
+        let name = module.path.last()?.clone();
+        let error = |message: String| Diagnostic::new(Some(at.clone()), message);
+        let candidates = match given {
+            Some((path, _)) => vec![normalise(&place.folder.join(path))],
+            None => vec![
+                normalise(&place.children().join(format!("{}.rs", name.as_str()))),
+                normalise(&place.children().join(name.as_str()).join("mod.rs")),
+            ],
+        };
         let mut found: Vec<(&PathBuf, io::Result<String>)> = candidates
             .iter()
             .map(|candidate| (candidate, self.reader.read(candidate)))
             .filter(|(_, text)| !text.as_ref().is_err_and(is_absent))
             .collect();
-        let mark = |span: Span| Some(locate(place.file, span));
         if let [(first, _), (second, _), ..] = &found[..] {
             let files = format!("`{}` and `{}`", display(first), display(second));
             self.cx.error(
-                Diagnostic::new(
-                    mark(item.ident.span()),
-                    format!("the module `{name}` has two files, {files}"),
-                )
-                .help("remove one of them"),
+                error(format!("the module `{name}` has two files, {files}")).help("remove one of them"),
             );
             return None;
         }
-        let Some((file_path, text)) = found.pop() else {
+        let Some((path, text)) = found.pop() else {
             // A file behind a feature may well be absent; it matters only if it is there.
-            if !conditional {
+            if module.condition.is_none() {
                 let names: Vec<_> = candidates.iter().map(|path| format!("`{}`", display(path))).collect();
-                let at = given.as_ref().map_or(item.ident.span(), |(_, span)| *span);
+                let at = given.map_or(at.clone(), |(_, span)| locate(place.file, *span));
                 self.cx.error(
-                    Diagnostic::new(mark(at), format!("the file of the module `{name}` is missing"))
+                    Diagnostic::new(Some(at), format!("the file of the module `{name}` is missing"))
                         .help(format!("create {}", names.join(" or "))),
                 );
             }
             return None;
         };
-        if self.files.iter().any(|file| file.path == display(file_path)) {
+        if self.open.contains(path) {
             self.cx.error(
-                Diagnostic::new(
-                    mark(item.ident.span()),
-                    format!("`{}` is already the file of another module", display(file_path)),
-                )
-                .help("give each module a file of its own"),
+                error(format!(
+                    "the file of the module `{name}` holds the module itself, `{}`",
+                    display(path)
+                ))
+                .help("give the module a file of its own"),
             );
             return None;
         }
-        let (file, ast) = match text {
-            Ok(text) => self.parse(file_path, text)?,
-            Err(error) => {
-                self.cx.error(Diagnostic::new(
-                    mark(item.ident.span()),
-                    format!("cannot read `{}`: {error}", display(file_path)),
-                ));
-                return None;
-            }
-        };
-        let is_mod_rs = given.is_some() || file_path.file_name().is_some_and(|name| name == "mod.rs");
-        let children = match is_mod_rs {
-            true => parent(file_path),
-            false => parent(file_path).join(&name),
-        };
-        Some(self.module(
-            ast.items,
-            path,
-            public,
-            condition,
-            &Place { file, own: file_path.clone(), children },
-        ))
-    }
-
-    /// The files that a `mod name;` can mean.
-    fn candidates(&self, name: &str, given: Option<&(String, Span)>, place: &Place) -> Vec<PathBuf> {
-        match given {
-            Some((path, _)) => {
-                // Inside inline modules a `#[path]` starts at their folder, else at the file's own.
-                let own = parent(&place.own);
-                let file_stem_folder = match place.own.file_stem() {
-                    Some(stem) => own.join(stem),
-                    None => own.clone(),
-                };
-                let outside = place.children == own || place.children == file_stem_folder;
-                let base = if outside { own } else { place.children.clone() };
-                vec![normalise(&base.join(path))]
-            }
-            None => vec![
-                normalise(&place.children.join(format!("{name}.rs"))),
-                normalise(&place.children.join(name).join("mod.rs")),
-            ],
+        let text = self.cx.ok(text.map_err(|cause| {
+            let (message, help) = unreadable(path, &cause);
+            error(message).help(help.unwrap_or("it must be a file that you may read"))
+        }))?;
+        // The compiler may never open a file behind a condition; it matters if it holds a kind.
+        let matters = module.condition.is_none() || text.contains("GenClient");
+        let parsed = self.parse(path, text);
+        if !matters && parsed.is_err() {
+            return None;
         }
+        let (file, ast) = self.cx.ok(parsed)?;
+        match Condition::of(&ast.attrs) {
+            Condition::True => {}
+            Condition::False => return None,
+            Condition::Unknown(span) => module.condition = Some(locate(file, span)),
+        }
+        module.file = file;
+        // The file of a module called `mod` may be a `mod.rs` that is none.
+        let own_folder = given.is_none() && *path == candidates[0];
+        let relative = own_folder.then_some(name);
+        self.open.push(path.clone());
+        let module = self.fill(module, ast.items, &Place { file, folder: parent(path), relative });
+        self.open.pop();
+        Some(module)
     }
 }
 
@@ -253,8 +241,8 @@ fn is_absent(error: &io::Error) -> bool {
 }
 
 /// The value of `#[path = "…"]`.
-fn path_attribute(item: &ItemMod) -> Option<(String, Span)> {
-    item.attrs.iter().find_map(|attr| match &attr.meta {
+fn path_attribute(attr: &Attribute) -> Option<(String, Span)> {
+    match &attr.meta {
         syn::Meta::NameValue(value) if value.path.is_ident("path") => match &value.value {
             syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) => {
                 Some((text.value(), text.span()))
@@ -262,7 +250,15 @@ fn path_attribute(item: &ItemMod) -> Option<(String, Span)> {
             other => Some((String::new(), other.span())),
         },
         _ => None,
-    })
+    }
+}
+
+/// The text with its first line as a comment if it is a shebang, so that all positions stay.
+fn without_shebang(text: String) -> String {
+    match text.strip_prefix("#!") {
+        Some(rest) if !rest.trim_start().starts_with('[') => format!("//{rest}"),
+        _ => text,
+    }
 }
 
 fn parent(path: &Path) -> PathBuf {
@@ -270,7 +266,7 @@ fn parent(path: &Path) -> PathBuf {
 }
 
 /// The path without `.` and `..`, as far as that is possible.
-fn normalise(path: &Path) -> PathBuf {
+pub(super) fn normalise(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for component in path.components() {
         match component {
@@ -285,6 +281,6 @@ fn normalise(path: &Path) -> PathBuf {
 }
 
 /// The path with forward slashes, the same on every machine.
-fn display(path: &Path) -> String {
+pub(super) fn display(path: &Path) -> String {
     path.to_string_lossy().replace('\\', "/")
 }

@@ -1,22 +1,27 @@
 //! From sources to declarations: finds the annotated items of every module and reads them.
 
+mod annotated;
+mod unseen;
+
 use proc_macro2::Span;
 use syn::{DeriveInput, Item, spanned::Spanned as _};
 
 use crate::{
     decl::{GroupVersionDecl, ListDecl, ResourceDecl},
     diag::{Ctxt, Diagnostic},
-    source::{Condition, Location, Module, Sources, adopt, locate},
+    names::Name,
+    source::{Condition, Error, Location, Module, Sources, adopt, is_group_version, locate},
 };
+use annotated::{Derive, annotated};
 
-/// One annotated item, where it was found, and the group and version that cover it.
+/// One annotated item, and where it was found.
 #[derive(Debug)]
 pub(crate) struct Found<T> {
     pub decl: T,
     /// The number of the crate.
     pub krate: usize,
     /// The module that holds it.
-    pub module: Vec<String>,
+    pub module: Vec<Name>,
     pub location: Location,
 }
 
@@ -54,27 +59,16 @@ struct Parser<'a> {
 impl Parser<'_> {
     fn module(&mut self, module: &Module, parent: Option<&GroupVersion>) {
         let group_version = self.group_version(module, parent);
+        unseen::check(module, self.cx);
         for item in &module.items {
-            let Some((input, derives)) = annotated(item) else { continue };
-            let cfg = match Condition::of(&input.attrs) {
-                Condition::False => continue,
-                Condition::True => module.condition.clone(),
-                Condition::Unknown(span) => Some(locate(module.file, span)),
-            };
-            if let Some(at) = cfg.or(derives.conditional.map(|span| locate(module.file, span))) {
-                self.cx.error(
-                    Diagnostic::new(
-                        Some(at),
-                        format!(
-                            "`{}` depends on a condition that only the compiler can evaluate",
-                            input.ident
-                        ),
-                    )
-                    .help("`cfg(test)` is skipped; move annotated types out of any other `cfg`"),
-                );
-                continue;
+            let cx = Ctxt::new();
+            if let Some(found) = annotated(&cx, item) {
+                match found.condition.map(|span| locate(module.file, span)).or(module.condition.clone()) {
+                    Some(at) => self.cx.error(unknown_condition(at, &found.input.ident.to_string())),
+                    None => self.item(module, &found.input, found.derive, group_version.as_ref()),
+                }
             }
-            self.item(module, &input, derives, group_version.as_ref());
+            adopt(self.cx, module.file, cx);
         }
         for child in &module.children {
             self.module(child, group_version.as_ref().ok().and_then(Option::as_ref));
@@ -85,14 +79,13 @@ impl Parser<'_> {
         &mut self,
         module: &Module,
         input: &DeriveInput,
-        derives: Derives,
+        derive: Derive,
         group_version: Result<&Option<GroupVersion>, &()>,
     ) {
         let location = locate(module.file, input.ident.span());
         let cx = Ctxt::new();
-        if derives.client {
-            let decl = ResourceDecl::parse(&cx, input);
-            match (decl, group_version) {
+        match derive {
+            Derive::Client => match (ResourceDecl::parse(&cx, input), group_version) {
                 (Some(decl), Ok(Some(group_version))) => {
                     let found = self.found(module, location, decl);
                     self.declarations.resources.push((found, group_version.clone()));
@@ -109,10 +102,13 @@ impl Parser<'_> {
                 ),
                 // What is wrong with the one or the other has been told already.
                 (None, _) | (_, Err(())) => {}
+            },
+            Derive::List => {
+                if let Some(decl) = ListDecl::parse(&cx, input) {
+                    let found = self.found(module, location, decl);
+                    self.declarations.lists.push(found);
+                }
             }
-        } else if let Some(decl) = ListDecl::parse(&cx, input) {
-            let found = self.found(module, location, decl);
-            self.declarations.lists.push(found);
         }
         adopt(self.cx, module.file, cx);
     }
@@ -130,10 +126,19 @@ impl Parser<'_> {
         let mut declared: Option<(Span, Result<GroupVersion, ()>)> = None;
         for item in &module.items {
             let Item::Macro(item) = item else { continue };
-            if item.mac.path.segments.last().is_none_or(|last| last.ident != "group_version") {
+            if !is_group_version(&item.mac.path) {
                 continue;
             }
             let span = item.mac.path.span();
+            match Condition::of(&item.attrs) {
+                Condition::True => {}
+                Condition::False => continue,
+                Condition::Unknown(at) => {
+                    self.cx.error(unknown_condition(locate(module.file, at), "group_version!"));
+                    declared = Some((span, Err(())));
+                    continue;
+                }
+            }
             if let Some((first, _)) = &declared {
                 self.cx.error(
                     Diagnostic::new(
@@ -171,61 +176,8 @@ impl Parser<'_> {
     }
 }
 
-/// Which of our derives an item has.
-#[derive(Clone, Copy, Default)]
-struct Derives {
-    client: bool,
-    list: bool,
-    /// One of them stands in a `cfg_attr`.
-    conditional: Option<Span>,
-}
-
-/// The item as a derive sees it, where it has one of ours.
-fn annotated(item: &Item) -> Option<(DeriveInput, Derives)> {
-    let attrs = match item {
-        Item::Struct(item) => &item.attrs,
-        Item::Enum(item) => &item.attrs,
-        Item::Union(item) => &item.attrs,
-        _ => return None,
-    };
-    let mut derives = Derives::default();
-    for attr in attrs {
-        let syn::Meta::List(list) = &attr.meta else { continue };
-        let is_derive = list.path.is_ident("derive");
-        if !is_derive && !list.path.is_ident("cfg_attr") {
-            continue;
-        }
-        for name in last_names(list.tokens.clone()) {
-            match name.as_str() {
-                "GenClient" => derives.client = true,
-                "GenClientList" => derives.list = true,
-                _ => continue,
-            }
-            if !is_derive {
-                derives.conditional = Some(attr.span());
-            }
-        }
-    }
-    if !derives.client && !derives.list {
-        return None;
-    }
-    let input = match item {
-        Item::Struct(item) => item.clone().into(),
-        Item::Enum(item) => item.clone().into(),
-        Item::Union(item) => item.clone().into(),
-        _ => return None,
-    };
-    Some((input, derives))
-}
-
-/// The identifiers among the tokens that end a path, however deep they stand in groups.
-fn last_names(tokens: proc_macro2::TokenStream) -> Vec<String> {
-    tokens
-        .into_iter()
-        .flat_map(|tree| match tree {
-            proc_macro2::TokenTree::Ident(ident) => vec![ident.to_string()],
-            proc_macro2::TokenTree::Group(group) => last_names(group.stream()),
-            _ => Vec::new(),
-        })
-        .collect()
+/// What is there or not, and only the compiler knows which.
+fn unknown_condition(at: Location, what: &str) -> Error {
+    Error::new(Some(at), format!("`{what}` depends on a condition that only the compiler can evaluate"))
+        .help("`cfg(test)` is skipped; move annotated types out of any other `cfg`")
 }
