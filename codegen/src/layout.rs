@@ -1,13 +1,13 @@
 //! Where generated code is: a crate of its own, or a module of somebody's crate.
 
-use std::path::Path;
+use std::{io, path::Path};
 
 use serde::Deserialize;
 
 use crate::{
     config::ClientConfig,
     names::Name,
-    source::{Error, ReadFile},
+    source::{Error, Module, ReadFile, SourceCrate, Sources},
 };
 
 /// The place of one client's files, and what its code is called there.
@@ -65,6 +65,37 @@ impl Layout {
         })
     }
 
+    /// Reads the source crates of a client. One that holds the generated module is read without it: it is
+    /// what is about to be written.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if such a crate does not declare the module.
+    pub fn sources(&self, reader: &dyn ReadFile, client: &ClientConfig) -> Result<Sources, Error> {
+        if !self.is_module() {
+            return Ok(Sources::load(reader, &client.sources));
+        }
+        let root = Path::new(&self.package).join(self.root());
+        let sources = Sources::load(&Without { reader, root: &root }, &client.sources);
+        let own = sources.crates.iter().find(|krate| krate.folder == self.package);
+        let declares = |krate: &SourceCrate| {
+            let path =
+                |module: &Module| module.path.iter().map(|name| name.as_str().to_owned()).collect::<Vec<_>>();
+            krate.root.walk().any(|module| path(module) == self.module)
+        };
+        match own {
+            Some(krate) if !declares(krate) => {
+                let name = self.module.last().map(String::as_str).unwrap_or_default();
+                Err(Error::new(
+                    None,
+                    format!("the crate does not declare the module `{}`", self.module.join("::")),
+                )
+                .help(format!("add `pub mod {name};` to the file of the module above it")))
+            }
+            _ => Ok(sources),
+        }
+    }
+
     /// Whether the generated code is a module of a crate that holds other things too.
     pub fn is_module(&self) -> bool {
         !self.module.is_empty()
@@ -100,6 +131,18 @@ impl Layout {
             *first = "crate".to_owned();
         }
         path
+    }
+}
+
+/// The files of another reader, of which one is empty.
+struct Without<'a> {
+    reader: &'a dyn ReadFile,
+    root: &'a Path,
+}
+
+impl ReadFile for Without<'_> {
+    fn read(&self, path: &Path) -> io::Result<String> {
+        if path == self.root { Ok(String::new()) } else { self.reader.read(path) }
     }
 }
 

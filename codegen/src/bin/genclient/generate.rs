@@ -67,16 +67,22 @@ fn clients<'a>(folder: &Path, config: &'a Config) -> Result<Vec<Client<'a>>, Fai
 }
 
 fn load<'a>(folder: &Path, config: &Config, client: &'a ClientConfig) -> Result<Client<'a>, Failure> {
-    let reader = Folder(folder.to_path_buf());
-    let layout =
-        Layout::find(&reader, client).map_err(|error| Failure::sources(Sources::default(), vec![error]))?;
+    let (layout, sources) = read(folder, client)?;
     let package = folder.join(&layout.package);
     version::check(&package)?;
-    let sources = Sources::load(&reader, &client.sources);
     match generate(&sources, &layout, config, client) {
         Ok(files) => Ok(Client { config: client, layout, package, files }),
         Err(errors) => Err(Failure::sources(sources, errors)),
     }
+}
+
+/// Where a client's code goes, and its sources.
+pub(crate) fn read(folder: &Path, client: &ClientConfig) -> Result<(Layout, Sources), Failure> {
+    let reader = Folder(folder.to_path_buf());
+    let failed = |error| Failure::sources(Sources::default(), vec![error]);
+    let layout = Layout::find(&reader, client).map_err(failed)?;
+    let sources = layout.sources(&reader, client).map_err(failed)?;
+    Ok((layout, sources))
 }
 
 impl Client<'_> {

@@ -20,11 +20,7 @@ use std::{
 };
 
 use clap::Parser;
-use genclient::{
-    config::Config,
-    model,
-    source::{Folder, Sources},
-};
+use genclient::{config::Config, model};
 
 use crate::{
     args::{Args, Command},
@@ -83,7 +79,7 @@ fn find_config() -> Result<PathBuf, Failure> {
 fn run_list(folder: &Path, config: &Config) -> Result<u8, Failure> {
     let mut rows = Vec::new();
     for client in &config.clients {
-        let sources = Sources::load(&Folder(folder.to_path_buf()), &client.sources);
+        let (_, sources) = generate::read(folder, client)?;
         match model(&sources) {
             Ok(model) => rows.extend(list::rows(&model, &sources, client)),
             Err(errors) => return Err(Failure::sources(sources, errors)),
