@@ -180,7 +180,7 @@ struct Named {
 }
 
 /// The name by which other crates import the package of a manifest.
-pub(crate) fn crate_name(manifest: &str) -> Option<String> {
+pub fn crate_name(manifest: &str) -> Option<String> {
     let manifest: Manifest = toml::from_str(manifest).ok()?;
     let package = manifest.package?.name?;
     let name = manifest.lib.and_then(|lib| lib.name).unwrap_or(package);

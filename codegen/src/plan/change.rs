@@ -38,6 +38,15 @@ impl Change {
         }
     }
 
+    /// What happens to the file.
+    pub fn fate(&self) -> &'static str {
+        match (&self.old, &self.new) {
+            (None, _) => "new",
+            (Some(_), Some(_)) => "changed",
+            (Some(_), None) => "removed",
+        }
+    }
+
     /// The change in the way of `diff -u`.
     pub fn diff(&self) -> String {
         let name = |text: &Option<String>, side: &str| match text {

@@ -90,6 +90,41 @@ impl Plan {
         Ok(())
     }
 
+    /// Adds a file that must not be there yet.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is one.
+    pub fn create_new(&mut self, folder: &Path, file: &str, text: String) -> Result<(), Error> {
+        if read(&folder.join(file))?.is_some() {
+            return Err(Error::new(format!("`{file}` is there already"))
+                .help("nothing is overwritten; move it elsewhere"));
+        }
+        self.changes.push(Change::new(folder, "", file, None, Some(text)));
+        Ok(())
+    }
+
+    /// Adds a new text of a file that is there.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be read.
+    pub fn edit(&mut self, folder: &Path, file: &str, text: String) -> Result<(), Error> {
+        let old = read(&folder.join(file))?;
+        if old.as_ref() != Some(&text) {
+            self.changes.push(Change::new(folder, "", file, old, Some(text)));
+        }
+        Ok(())
+    }
+
+    /// The path of every file that changes, and what happens to it.
+    pub fn list(&self) -> Vec<(String, &'static str)> {
+        let mut list: Vec<_> =
+            self.changes.iter().map(|change| (change.shown.clone(), change.fate())).collect();
+        list.sort();
+        list
+    }
+
     /// Whether everything is as it should be.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()

@@ -4,6 +4,7 @@
 
 mod commands;
 mod errors;
+mod init;
 mod interruption;
 mod new_type;
 mod support;

@@ -71,6 +71,11 @@ impl Workspace {
         workspace
     }
 
+    /// A folder without anything in it.
+    pub fn empty() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
     pub fn path(&self, path: &str) -> PathBuf {
         self.folder.path().join(path)
     }

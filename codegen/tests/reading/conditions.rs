@@ -29,10 +29,13 @@ fn around(items: &str) -> String {
 
 const ALWAYS: &str = "v1 Always always namespaced my_apis::Always";
 
+/// A source for a condition, and what is read of it if the condition holds.
+type Form = (fn(&str) -> String, &'static str);
+
 #[test]
 fn an_item_a_module_and_a_derive_are_there_if_their_condition_holds() {
     let present = "v1 Network networks namespaced my_apis::Network";
-    let forms: [(fn(&str) -> String, &str); 5] = [
+    let forms: [Form; 5] = [
         (|cfg| kind_with(&format!("#[cfg({cfg})]"), "Network"), present),
         (|cfg| kind_with(&format!("#[cfg_attr(all(), cfg({cfg}))]"), "Network"), present),
         (

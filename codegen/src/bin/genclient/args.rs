@@ -43,6 +43,12 @@ pub(crate) enum Command {
     /// no longer generated are removed; hand-written files are left alone. One run at a time writes;
     /// another one waits for it.
     Generate(GenerateArgs),
+    /// Set up a folder: a configuration, a first kind, its client, a test.
+    ///
+    /// In an empty folder it makes a crate with a controller; in a crate it adds a module of types
+    /// and the generated code; in a workspace it adds a crate of types and a generated one. Nothing
+    /// is overwritten.
+    Init(InitArgs),
     /// Show every kind: group, version, verbs, what is generated, and where it is defined.
     List,
     /// Explain the attributes of `#[genclient(…)]`, or one of them.
@@ -53,6 +59,36 @@ pub(crate) enum Command {
 }
 
 #[derive(clap::Args)]
+pub(crate) struct InitArgs {
+    /// The folder to set up [default: this one].
+    pub folder: Option<PathBuf>,
+
+    /// The name of the first kind.
+    #[arg(long, default_value = "Widget")]
+    pub kind: String,
+
+    /// Its group: a domain that is yours.
+    #[arg(long, default_value = "example.com")]
+    pub group: String,
+
+    /// Its version.
+    #[arg(long, default_value = "v1", value_name = "VERSION")]
+    pub api_version: String,
+
+    /// Take genclient's crates from a checkout instead of the registry.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "git")]
+    pub path: Option<PathBuf>,
+
+    /// Take genclient's crates from a Git repository instead of the registry.
+    #[arg(long, value_name = "URL")]
+    pub git: Option<String>,
+
+    /// Do not generate yet.
+    #[arg(long)]
+    pub no_generate: bool,
+}
+
+#[derive(clap::Args, Default)]
 pub(crate) struct GenerateArgs {
     /// Write nothing; print what differs and exit with 1 if anything does.
     #[arg(long, conflicts_with = "dry_run")]

@@ -189,7 +189,7 @@ fn write(config: &Config, options: &GenerateArgs, mut clients: Vec<Client<'_>>) 
 }
 
 /// Becomes true when the process is asked to end. A second signal ends it at once.
-fn interruption() -> Arc<AtomicBool> {
+pub(crate) fn interruption() -> Arc<AtomicBool> {
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         // Without the handler the signal ends the process, and the next run mends what it left behind.

@@ -7,6 +7,7 @@ mod args;
 mod crds;
 mod explain;
 mod generate;
+mod init;
 mod list;
 mod package;
 mod print;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Command::Generate(options) => {
             load_config(&args).and_then(|(config, folder)| generate::run(&folder, &config, options))
         }
+        Command::Init(options) => init::run(options),
         Command::List => load_config(&args).and_then(|(config, folder)| run_list(&folder, &config)),
         Command::Explain { attribute } => explain::run(attribute.as_deref()),
     };
@@ -53,11 +55,16 @@ fn load_config(args: &Args) -> Result<(Config, PathBuf), Failure> {
         Some(path) => path.clone(),
         None => find_config()?,
     };
-    let text = fs::read_to_string(&path).map_err(|error| {
+    load(&path)
+}
+
+/// The configuration in a file, and the folder of the file.
+fn load(path: &Path) -> Result<(Config, PathBuf), Failure> {
+    let text = fs::read_to_string(path).map_err(|error| {
         Failure::message(format!("cannot read the configuration `{}`: {error}", path.display()))
             .help("name it with `--config`, or make one with `genclient init`")
     })?;
-    let config = Config::parse(&text).map_err(|error| Failure::config(&path, &text, &error))?;
+    let config = Config::parse(&text).map_err(|error| Failure::config(path, &text, &error))?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     Ok((config, folder.unwrap_or(Path::new(".")).to_path_buf()))
 }

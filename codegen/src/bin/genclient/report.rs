@@ -12,10 +12,12 @@ use genclient::{
 use crate::print::{colours, note};
 
 /// Why a command failed.
+#[derive(Debug)]
 pub(crate) struct Failure {
     problems: Vec<Problem>,
 }
 
+#[derive(Debug)]
 enum Problem {
     /// Something that no source is to blame for.
     Message { text: String, help: Option<String> },
