@@ -1,0 +1,2 @@
+pub mod r#type;
+pub mod v1;
