@@ -49,8 +49,8 @@ impl PublicPaths {
         let modules = std::iter::once((&root.0, &root.1)).chain(&self.public);
         let rivals = modules
             .filter(|(module, _)| self.scopes.table(module).is_some_and(|table| table.contains_key(name)));
-        let paths =
-            rivals.map(|(_, path)| [std::slice::from_ref(&self.krate), path, &[name.clone()]].concat());
+        let paths = rivals
+            .map(|(_, path)| [std::slice::from_ref(&self.krate), path, std::slice::from_ref(name)].concat());
         paths.min_by_key(Vec::len)
     }
 
