@@ -254,9 +254,9 @@ impl Lowering<'_> {
                 self.cx.error(
                     Diagnostic::new(
                         Some(locate(self.found.location.file, path.span)),
-                        format!("`{}` is another type than this `{kind}`", path.value),
+                        format!("`{}` leads to a different type", path.value),
                     )
-                    .help("give the path under which other crates find this type"),
+                    .help(format!("name the path under which other crates find this `{kind}`")),
                 );
                 None
             }
@@ -266,14 +266,22 @@ impl Lowering<'_> {
 
     /// The path of a type of this module from outside the crate.
     fn public_path(&self, name: &str, at: &Location) -> Option<TypePath> {
-        let path = self.paths.path(&self.definition(name));
+        let definition = self.definition(name);
+        let path = self.paths.path(&definition);
         if path.is_none() {
+            let help = match self.paths.rival(&definition) {
+                Some(rival) => format!(
+                    "`{}` is ambiguous, private or another item; add a `pub use` under another name, \
+                     or name the path with `#[genclient(path = \"…\")]`",
+                    TypePath(rival)
+                ),
+                None => "make it and the modules on the way `pub`, add a `pub use` for it, \
+                         or name its path with `#[genclient(path = \"…\")]`"
+                    .to_owned(),
+            };
             self.cx.error(
                 Diagnostic::new(Some(at.clone()), format!("`{name}` cannot be reached from other crates"))
-                    .help(
-                        "make it and the modules on the way `pub`, add a `pub use` for it, \
-                         or name its path with `#[genclient(path = \"…\")]`",
-                    ),
+                    .help(help),
             );
         }
         path.map(TypePath)

@@ -153,6 +153,29 @@ fn group_version() -> impl Strategy<Value = String> {
     ]
 }
 
+/// A path of an import, with names that meet and lead in circles.
+fn import() -> impl Strategy<Value = String> {
+    let names = ["m0", "m1", "m2", "m3", "A", "B", "self", "super", "crate", "r#type", "r#m1"];
+    let ends =
+        ["*", "A", "A as B", "B", "B as A", "self", "{self, A}", "{*, m0::*}", "m0", "m1 as m2", "A as _"];
+    (prop::collection::vec(select(names.to_vec()), 0..4), select(ends.to_vec()), any::<bool>()).prop_map(
+        |(path, end, colon)| {
+            let path: String = path.iter().map(|name| format!("{name}::")).collect();
+            format!("{}{path}{end}", if colon { "::" } else { "" })
+        },
+    )
+}
+
+/// A predicate, well formed or not.
+fn condition() -> impl Strategy<Value = String> {
+    let leaf =
+        select(vec!["test", "true", "false", "all()", "any()", "unix", "feature = \"x\"", "", "not()", "1"]);
+    leaf.prop_map(str::to_owned).prop_recursive(3, 8, 3, |inner| {
+        (select(vec!["not", "all", "any", "target"]), prop::collection::vec(inner, 0..3))
+            .prop_map(|(word, inner)| format!("{word}({})", inner.join(", ")))
+    })
+}
+
 proptest! {
     #![proptest_config(cases(256))]
 
@@ -179,6 +202,22 @@ proptest! {
             text += &format!("pub mod m{number} {{ group_version!({group_version:?});\n");
             for (kind, plural) in kinds {
                 text += &format!("#[derive(GenClient)] #[genclient(plural = {plural:?})] pub struct {kind} {{ pub metadata: ObjectMeta }}\n");
+            }
+            text += "}\n";
+        }
+        digest(&text);
+    }
+
+    #[test]
+    fn any_imports_and_conditions_are_digested(
+        modules in prop::collection::vec((prop::collection::vec((import(), condition()), 0..6), condition()), 1..5),
+    ) {
+        let mut text = String::new();
+        for (number, (imports, cfg)) in modules.iter().enumerate() {
+            text += &format!("#[cfg({cfg})] pub mod m{number} {{ group_version!(\"a.io/v{number}\");\n");
+            text += "#[derive(GenClient)] #[genclient(no_crd)] pub struct A { pub metadata: ObjectMeta }\n";
+            for (import, cfg) in imports {
+                text += &format!("#[cfg_attr({cfg}, cfg({cfg}))] pub use {import};\n");
             }
             text += "}\n";
         }

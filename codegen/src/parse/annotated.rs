@@ -64,8 +64,11 @@ pub(super) fn annotated_input(cx: &Ctxt, mut input: DeriveInput) -> Option<Annot
     let Some(derive) = certain.first().or(possible.first()).copied() else {
         if let Some(attr) = input.attrs.iter().find(|attr| attr.path().is_ident("genclient")) {
             cx.error(
-                Diagnostic::new(attr.span(), "`#[genclient(…)]` stands without `#[derive(GenClient)]`")
-                    .help(format!("put the derive on `{}`, or remove the attribute", input.ident)),
+                Diagnostic::new(
+                    attr.span(),
+                    "`#[genclient(…)]` needs `#[derive(GenClient)]` on the same item",
+                )
+                .help(format!("add the derive to `{}`, or remove the attribute", input.ident)),
             );
         }
         return None;

@@ -53,8 +53,8 @@ impl Library {
             Error::new(None, message).help(help.unwrap_or(absent))
         })?;
         let manifest: Manifest = toml::from_str(&text).map_err(|error| {
-            Error::new(None, format!("cannot parse `{}`: {error}", display(&path)))
-                .help("`cargo metadata` reads the same file; mend it until that succeeds")
+            Error::new(None, format!("cannot parse `{}`: {}", display(&path), error.to_string().trim_end()))
+                .help("check the manifest with `cargo metadata`")
         })?;
         let Some(package) = manifest.package else {
             return Err(Error::new(None, format!("`{}` describes no package", display(&path)))

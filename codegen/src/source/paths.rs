@@ -19,6 +19,7 @@ use crate::names::Name;
 pub(crate) struct PublicPaths {
     krate: Name,
     scopes: Scopes,
+    /// The first path of every module and type that can be reached.
     public: BTreeMap<Definition, Vec<Name>>,
 }
 
@@ -38,6 +39,19 @@ impl PublicPaths {
             false => self.public.get(definition)?,
         };
         Some([std::slice::from_ref(&self.krate), found].concat())
+    }
+
+    /// A path that looks like one of the type and is not: its name means something else there, or
+    /// depends on a condition or a macro, or is ambiguous.
+    pub fn rival(&self, definition: &[Name]) -> Option<Vec<Name>> {
+        let name = definition.last()?;
+        let root = (Definition::new(), Vec::new());
+        let modules = std::iter::once((&root.0, &root.1)).chain(&self.public);
+        let rivals = modules
+            .filter(|(module, _)| self.scopes.table(module).is_some_and(|table| table.contains_key(name)));
+        let paths = rivals
+            .map(|(_, path)| [std::slice::from_ref(&self.krate), path, std::slice::from_ref(name)].concat());
+        paths.min_by_key(Vec::len)
     }
 
     /// What a path means in a module: its own names first, then its imports, then other crates.

@@ -94,10 +94,11 @@ impl Walker<'_> {
         parsed.map(|ast| (file, ast)).map_err(|error| {
             let message = match error.to_string().as_str() {
                 // A bracket or a quote without its other half is no matter of grammar.
-                "cannot parse string into token stream" => "this file is not Rust".to_owned(),
+                "cannot parse string into token stream" => "this file is not valid Rust".to_owned(),
                 error => format!("this file does not parse: {error}"),
             };
-            Error::new(Some(locate(file, error.span())), message).help("`cargo check` says what is wrong")
+            Error::new(Some(locate(file, error.span())), message)
+                .help("run `cargo check` for the compiler's own message")
         })
     }
 

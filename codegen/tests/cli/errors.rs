@@ -305,6 +305,87 @@ fn a_kind_that_other_crates_cannot_reach_needs_a_path() {
 }
 
 #[test]
+fn a_kind_that_a_glob_hides_or_makes_ambiguous_cannot_be_reached() {
+    let version = |version: &str, attribute: &str| {
+        module(&format!("a.example.com/{version}"), &kind_with("Network", attribute))
+    };
+    refused(
+        "ambiguous_glob",
+        "mod v1;\nmod v2;\n\npub use v1::*;\npub use v2::*;\n",
+        &[
+            ("apis/src/v1.rs", &version("v1", "storage")),
+            ("apis/src/v2.rs", &version("v2", "storage = false")),
+        ],
+    );
+    refused(
+        "hidden_glob",
+        &format!("mod v2;\npub use v2::*;\n{}", version("v1", "storage")),
+        &[("apis/src/v2.rs", &version("v2", "storage = false"))],
+    );
+}
+
+#[test]
+fn kinds_that_would_be_missed_are_refused() {
+    root_refused(
+        "unseen",
+        &format!(
+            "{}{}",
+            kind("Network"),
+            "\nuse genclient_runtime::GenClient as Kind;\n\ninclude!(\"types.rs\");\n\n\
+             macro_rules! kinds {\n    ($name:ident) => {\n        #[derive(GenClient)]\n        \
+             pub struct $name { pub metadata: ObjectMeta }\n    };\n}\n\n\
+             #[derive(Clone, Debug)]\n#[genclient(no_status)]\npub struct Subnet {\n    pub metadata: ObjectMeta,\n}\n\n\
+             #[derive(GenClient, GenClientList)]\npub struct RouterList {\n    pub metadata: ListMeta,\n}\n\n\
+             fn f() {\n    #[derive(GenClient)]\n    struct Port {\n        metadata: ObjectMeta,\n    }\n}\n"
+        ),
+    );
+}
+
+#[test]
+fn what_depends_on_an_unknown_condition_is_refused() {
+    root_refused(
+        "cfg_parts",
+        "\n#[derive(Clone, Debug, GenClient)]\n#[cfg_attr(unix, genclient(cluster_scoped))]\n\
+         pub struct Network {\n    pub metadata: ObjectMeta,\n}\n\n\
+         #[derive(Clone, Debug, GenClient)]\npub struct Subnet {\n    pub metadata: ObjectMeta,\n    \
+         #[cfg(feature = \"status\")]\n    pub status: Option<u8>,\n}\n",
+    );
+    let root = format!(
+        "{HEAD}\n#[cfg(unix)]\ngenclient_runtime::group_version!(\"a.example.com/v1\");\n{}",
+        kind("Network")
+    );
+    refused("cfg_group_version", &root, &[]);
+}
+
+#[test]
+fn a_given_path_that_leads_to_another_type_is_refused() {
+    let root = module("a.example.com/v1", &kind_with("Network", "path = \"sample_apis::other::Network\""));
+    refused("path_elsewhere", &format!("{root}\npub mod other {{\n    pub struct Network;\n}}\n"), &[]);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named_with_what_to_do() {
+    let workspace = Workspace::new("mod a;\n");
+    std::fs::write(workspace.path("apis/src/a.rs"), b"// \xff\n").unwrap();
+    let run = workspace.run(&["generate"]);
+    assert_eq!(run.code, 2);
+    snapshot("module_not_utf8", &run.stderr);
+    std::fs::write(workspace.path("apis/src/lib.rs"), b"// \xff\n").unwrap();
+    snapshot("root_not_utf8", &workspace.run(&["generate"]).stderr);
+    std::fs::remove_file(workspace.path("apis/src/lib.rs")).unwrap();
+    snapshot("no_root", &workspace.run(&["generate"]).stderr);
+    workspace.write("apis/Cargo.toml", "[package\n");
+    snapshot("manifest_does_not_parse", &workspace.run(&["generate"]).stderr);
+    workspace.write("apis/Cargo.toml", "[workspace]\n");
+    snapshot("no_package", &workspace.run(&["generate"]).stderr);
+}
+
+#[test]
+fn a_bracket_that_is_not_closed_is_shown_where_it_is() {
+    refused("not_rust", "pub struct Network {}\n\nfn f() {\n", &[]);
+}
+
+#[test]
 fn two_stored_versions_are_one_too_many_and_none_is_too_few() {
     let version = |version: &str, attributes: &str| {
         module(

@@ -184,8 +184,14 @@ impl Workspace {
                 let apis = if self.folder.join(&apis).exists() { apis } else { member.to_owned() };
                 [client.clone(), apis]
             }));
+        let members: Vec<_> = members.collect();
+        // Nobody debugs these crates, and what debuggers need takes long to write.
+        let settings = members.iter().map(|member| (member.clone(), toml::toml!(debug = false).into()));
+        let packages: toml::Table = settings.filter(|(member, _)| member != "log").collect();
+        root["profile"]["dev"].as_table_mut().unwrap().insert("package".into(), packages.into());
         let workspace = root["workspace"].as_table_mut().unwrap();
-        workspace.insert("members".into(), members.map(toml::Value::from).collect::<Vec<_>>().into());
+        workspace
+            .insert("members".into(), members.into_iter().map(toml::Value::from).collect::<Vec<_>>().into());
         for (_, dependency) in workspace["dependencies"].as_table_mut().unwrap() {
             if let Some(path) = dependency.get_mut("path") {
                 *path = here.join(path.as_str().unwrap()).to_str().unwrap().into();

@@ -99,7 +99,7 @@ fn a_file_behind_a_condition_need_not_be_rust() {
     }
     // If it holds a kind, that is refused, whether it parses or not.
     let errors = read("feature = \"x\"", "#[derive(GenClient)] pub struct {").unwrap_err();
-    assert_eq!(errors, ["future.rs:1: this file is not Rust"]);
+    assert_eq!(errors, ["future.rs:1: this file is not valid Rust"]);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_file_that_does_not_parse_is_marked_where_it_stops_making_sense() {
             "#!/bin/sh\npub struct A {\n    pub metadata ObjectMeta,\n}\n",
             "lib.rs:3: this file does not parse: expected `:`",
         ),
-        ("pub struct A {}\nfn f() {\n", "lib.rs:2: this file is not Rust"),
+        ("pub struct A {}\nfn f() {\n", "lib.rs:2: this file is not valid Rust"),
     ] {
         assert_eq!(read(&[("lib.rs", text)]), Err(vec![error.to_owned()]), "{text}");
     }

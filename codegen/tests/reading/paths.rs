@@ -209,7 +209,7 @@ fn a_given_path_may_not_lead_to_another_type() {
     };
     assert_eq!(
         given("my_apis::Network"),
-        Err(vec!["lib.rs:5: `my_apis::Network` is another type than this `Network`".to_owned()])
+        Err(vec!["lib.rs:5: `my_apis::Network` leads to a different type".to_owned()])
     );
     for path in ["my_apis::v1::Network", "facade::Network", "my_apis::made_by_a_macro::Network"] {
         assert_eq!(given(path).unwrap()[0], format!("v1 Network networks namespaced {path}"));

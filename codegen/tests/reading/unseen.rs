@@ -68,7 +68,7 @@ fn a_derive_keeps_its_name() {
 
 #[test]
 fn an_attribute_without_its_derive_is_an_error() {
-    let error = vec!["lib.rs:2: `#[genclient(…)]` stands without `#[derive(GenClient)]`".to_owned()];
+    let error = vec!["lib.rs:2: `#[genclient(…)]` needs `#[derive(GenClient)]` on the same item".to_owned()];
     for item in [
         "#[genclient(no_status)] pub struct A { pub metadata: ObjectMeta }",
         "#[derive(Clone)] #[genclient(no_status)] pub struct A { pub metadata: ObjectMeta }",
