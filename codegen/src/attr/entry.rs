@@ -9,8 +9,16 @@ use syn::{
     spanned::Spanned as _,
 };
 
-use super::resource::Spanned;
 use crate::diag::{Ctxt, Diagnostic};
+
+/// A value and where it was written.
+#[derive(Clone, Debug)]
+pub struct Spanned<T> {
+    /// Where it was written.
+    pub span: Span,
+    /// The value.
+    pub value: T,
+}
 
 /// One entry of an attribute.
 pub(crate) struct Entry {
@@ -83,10 +91,10 @@ impl Entry {
                 }
             }
         };
-        match input.is_empty() {
-            true => Ok(Self { name, value }),
-            false => Err(input.error(format!("expected `,` after `{name}`"))),
+        if !input.is_empty() {
+            return Err(input.error(format!("expected `,` after `{name}`")));
         }
+        Ok(Self { name, value })
     }
 
     /// The place to mark when the entry as a whole is wrong.
@@ -125,6 +133,26 @@ impl Entry {
             },
             _ => {
                 cx.error(self.wrong(&format!("{} = \"…\"", self.name)));
+                None
+            }
+        }
+    }
+
+    /// `word = "text"` where the text must follow a rule.
+    pub fn checked(
+        &self,
+        cx: &Ctxt,
+        what: &str,
+        rule: impl Fn(&str) -> Result<(), String>,
+    ) -> Option<Spanned<String>> {
+        let text = self.string(cx)?;
+        match rule(&text.value) {
+            Ok(()) => Some(text),
+            Err(why) => {
+                cx.error(Diagnostic::new(
+                    text.span,
+                    format!("`{}` is not a valid {what}: {why}", text.value),
+                ));
                 None
             }
         }

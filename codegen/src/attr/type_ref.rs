@@ -1,0 +1,71 @@
+//! The types that attributes name.
+
+use proc_macro2::Span;
+use syn::spanned::Spanned as _;
+
+use super::entry::{Entry, Value};
+use crate::diag::{Ctxt, Diagnostic};
+
+/// A type named in an attribute.
+#[derive(Clone, Debug)]
+pub struct TypeRef {
+    /// Where it was written.
+    pub span: Span,
+    /// The path, without spaces.
+    pub path: String,
+    /// The path as tokens, for the derive to refer to.
+    pub tokens: syn::Path,
+    /// Written as a string: the path holds from anywhere and is not resolved.
+    pub absolute: bool,
+}
+
+impl TypeRef {
+    /// `input = Scale`, `input = other::Scale` or `input = "any::path::Scale"`.
+    pub(super) fn read(cx: &Ctxt, key: &Entry) -> Option<Self> {
+        let Value::Assign(tokens) = &key.value else {
+            cx.error(Diagnostic::new(key.span(), format!("`{0}` is written `{0} = Type`", key.name)));
+            return None;
+        };
+        let (text, parsed, absolute) = match syn::parse2::<syn::LitStr>(tokens.clone()) {
+            Ok(_) => {
+                let text = key.checked(cx, "path", type_path)?.value;
+                let parsed = syn::parse_str::<syn::Path>(&text);
+                (text, parsed, true)
+            }
+            Err(_) => (tokens.to_string(), syn::parse2::<syn::Path>(tokens.clone()), false),
+        };
+        match parsed {
+            Ok(path) if path.segments.iter().all(|segment| segment.arguments.is_empty()) => Some(Self {
+                span: tokens.span(),
+                path: text.split_whitespace().collect(),
+                tokens: path,
+                absolute,
+            }),
+            _ => {
+                cx.error(
+                    Diagnostic::new(tokens.span(), format!("`{}` must be the path of a type", key.name))
+                        .help("generic arguments are not allowed; give the type a name with `type`"),
+                );
+                None
+            }
+        }
+    }
+}
+
+/// A path that holds in any crate.
+pub(super) fn type_path(text: &str) -> Result<(), String> {
+    let path = syn::parse_str::<syn::Path>(text).map_err(|_| "it is not a Rust path".to_owned())?;
+    if !path.segments.iter().all(|segment| segment.arguments.is_empty()) {
+        return Err("it must not have generic arguments".into());
+    }
+    // The generated crate is another one, so that only a path from a crate's name on holds there.
+    let from_crate = path.segments.len() > 1
+        && path
+            .segments
+            .iter()
+            .all(|segment| !["crate", "self", "super", "Self"].iter().any(|word| segment.ident == word));
+    if !from_crate {
+        return Err("it must start with the name of a crate, as in `samplecrd_apis::v1::Network`".into());
+    }
+    Ok(())
+}
