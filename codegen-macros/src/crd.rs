@@ -1,16 +1,16 @@
 //! kube's `CustomResourceExt`: the CRD that the attributes and the schema describe.
 
 use genclient::{attr::ResourceAttrs, decl::ResourceDecl};
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use syn::Lit;
 
-pub(crate) fn implement(decl: &ResourceDecl) -> TokenStream {
-    let ident = &decl.ident;
+pub(crate) fn implement(decl: &ResourceDecl, ident: &Ident) -> TokenStream {
     let attrs = &decl.attrs;
     let shortnames = attrs.shortnames.iter().map(|name| &name.value);
     let options = options(decl);
     quote! {
+        #[automatically_derived]
         impl __rt::kube::CustomResourceExt for #ident {
             fn crd() -> __rt::CustomResourceDefinition {
                 __rt::crd::<Self>(#options)

@@ -11,6 +11,9 @@ mod group_version;
 mod list;
 mod mirror;
 mod resource;
+mod runtime;
+mod schema;
+mod wire;
 
 use genclient::diag::{Ctxt, Diagnostic};
 use proc_macro::TokenStream;
@@ -41,17 +44,10 @@ pub fn gen_client_list(input: TokenStream) -> TokenStream {
     expand(|cx| list::derive(cx, &input))
 }
 
-/// Names the API group and version of the types in a module.
-///
-/// ```text
-/// genclient_runtime::group_version!("samplecrd.k8s.io/v1");
-/// genclient_runtime::group_version!("samplecrd.k8s.io/v1", ident = "sample"); // the group's name in generated code
-/// genclient_runtime::group_version!(super);                                    // the parent module's
-/// ```
-///
-/// It defines `GROUP`, `VERSION`, `API_VERSION`, `kind()` and `resource()` in the module.
+/// The inside of `genclient_runtime::group_version!`, which adds the path of the runtime.
+#[doc(hidden)]
 #[proc_macro]
-pub fn group_version(input: TokenStream) -> TokenStream {
+pub fn __group_version(input: TokenStream) -> TokenStream {
     expand(|cx| group_version::expand(cx, input.into()))
 }
 

@@ -1,7 +1,7 @@
 //! The shape of an attribute: entries between commas, each a word, `word = value` or `word(…)`.
 
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
-use quote::ToTokens;
+use quote::{ToTokens, quote};
 use syn::{
     Lit, LitBool, LitInt, LitStr, Token,
     ext::IdentExt,
@@ -21,12 +21,14 @@ pub struct Spanned<T> {
 }
 
 /// One entry of an attribute.
+#[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub name: Ident,
     pub value: Value,
 }
 
 /// What follows the name of an entry.
+#[derive(Clone, Debug)]
 pub(crate) enum Value {
     /// Nothing.
     Flag,
@@ -62,6 +64,17 @@ fn pieces(tokens: TokenStream) -> Vec<TokenStream> {
         pieces.push(current);
     }
     pieces
+}
+
+impl ToTokens for Entry {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        let name = &self.name;
+        tokens.extend(match &self.value {
+            Value::Flag => quote!(#name),
+            Value::Assign(value) => quote!(#name = #value),
+            Value::Args(args) => quote!(#name(#args)),
+        });
+    }
 }
 
 impl Entry {

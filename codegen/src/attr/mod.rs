@@ -10,6 +10,7 @@ mod keys;
 mod method;
 mod resource;
 mod scale;
+mod serde;
 mod table;
 mod type_ref;
 mod verbs;
@@ -19,8 +20,10 @@ pub use entry::Spanned;
 pub use method::MethodAttr;
 pub use resource::{ResourceAttrs, resource_attrs};
 pub use scale::Scale;
+pub use serde::SerdeAttrs;
 pub use table::{ATTRIBUTES, Attribute};
 pub use type_ref::TypeRef;
 pub use verbs::VerbRule;
 
 pub(crate) use entry::{Entry, entries};
+pub(crate) use type_ref::crate_path;

@@ -10,7 +10,7 @@ use super::{
     method::{self, MethodAttr},
     scale::Scale,
     table::{ATTRIBUTES, Word, lookup},
-    type_ref::type_path,
+    type_ref::{crate_path, type_path},
     verbs::{VerbRule, VerbWords},
 };
 use crate::{
@@ -33,6 +33,8 @@ pub struct ResourceAttrs {
     pub plural: Option<Spanned<String>>,
     /// `path = "…"`
     pub path: Option<Spanned<String>>,
+    /// `crate = "…"`
+    pub krate: Option<syn::Path>,
     /// `no_crd`
     pub no_crd: bool,
     /// `singular = "…"`
@@ -123,6 +125,7 @@ impl Reader<'_> {
             Word::Method => attrs.methods.extend(MethodAttr::read(cx, entry)),
             Word::Plural => attrs.plural = entry.checked(cx, "plural", names::dns_1035_label),
             Word::Path => attrs.path = entry.checked(cx, "path", type_path),
+            Word::Crate => attrs.krate = crate_path(cx, entry),
             Word::NoCrd => attrs.no_crd = entry.flag(cx).is_some(),
             Word::Shortname => {
                 attrs.shortnames.extend(entry.checked(cx, "short name", names::dns_1035_label));

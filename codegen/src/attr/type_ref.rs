@@ -1,4 +1,4 @@
-//! The types that attributes name.
+//! The types and the crate that attributes name.
 
 use proc_macro2::Span;
 use syn::spanned::Spanned as _;
@@ -68,4 +68,12 @@ pub(super) fn type_path(text: &str) -> Result<(), String> {
         return Err("it must start with the name of a crate, as in `samplecrd_apis::v1::Network`".into());
     }
     Ok(())
+}
+
+/// `crate = "rt"`: the path of the runtime.
+pub(crate) fn crate_path(cx: &Ctxt, entry: &Entry) -> Option<syn::Path> {
+    let text = entry.checked(cx, "path", |text| {
+        syn::parse_str::<syn::Path>(text).map(|_| ()).map_err(|_| "it is not a Rust path".to_owned())
+    })?;
+    syn::LitStr::new(&text.value, text.span).parse().ok()
 }
