@@ -61,10 +61,14 @@ fn expand(body: impl FnOnce(&Ctxt) -> Option<proc_macro2::TokenStream>) -> Token
     }
 }
 
+/// An error of the compiler has one place: the others are named in its text.
 fn compile_error(error: Diagnostic) -> proc_macro2::TokenStream {
-    let message = match error.help {
-        Some(help) => format!("{}\n\nhelp: {help}", error.message),
-        None => error.message,
-    };
+    let mut message = error.message;
+    for (at, label) in error.related {
+        message += &format!("\n\nnote: {label}, in line {}", at.unwrap().line());
+    }
+    if let Some(help) = error.help {
+        message += &format!("\n\nhelp: {help}");
+    }
     quote_spanned!(error.at=> ::core::compile_error!(#message);)
 }

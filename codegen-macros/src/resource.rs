@@ -135,5 +135,5 @@ fn method_types(decl: &ResourceDecl) -> TokenStream {
         [check(&method.input, quote!(method_input)), check(&method.result, quote!(method_result))]
     });
     let checks: Vec<_> = checks.flatten().collect();
-    (!checks.is_empty()).then(|| quote!(const _: () = { #(#checks)* };)).unwrap_or_default()
+    if checks.is_empty() { quote!() } else { quote!(const _: () = { #(#checks)* };) }
 }

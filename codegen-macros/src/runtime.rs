@@ -8,14 +8,19 @@ pub(crate) fn path(krate: Option<&syn::Path>) -> TokenStream {
     krate.map_or_else(|| quote!(::genclient_runtime), ToTokens::to_token_stream)
 }
 
-/// What the code that stands for a derive may do although the user's lints forbid it.
+/// The lints that do not apply to an expansion. It repeats the user's types, where a lint that the
+/// user has allowed on the struct itself would fire again.
 pub(crate) fn allowed_lints() -> TokenStream {
     quote! {
         #[allow(
             deprecated,
             dead_code,
             unused_qualifications,
-            reason = "every field and type is named with its full path, whether anything else uses it or not"
+            clippy::all,
+            clippy::pedantic,
+            clippy::nursery,
+            clippy::restriction,
+            reason = "the code of a derive"
         )]
     }
 }

@@ -94,12 +94,12 @@ impl Parser<'_> {
             let decl = ResourceDecl::parse(&cx, input);
             match (decl, group_version) {
                 (Some(decl), Ok(Some(group_version))) => {
-                    let found = self.found(module, location, decl);
+                    let found = self.found(module, location.clone(), decl);
                     self.declarations.resources.push((found, group_version.clone()));
                 }
                 (_, Ok(None)) => self.cx.error(
                     Diagnostic::new(
-                        Some(location),
+                        Some(location.clone()),
                         format!("the module of `{}` has no `group_version!`", input.ident),
                     )
                     .help(
@@ -110,7 +110,11 @@ impl Parser<'_> {
                 // What is wrong with the one or the other has been told already.
                 (None, _) | (_, Err(())) => {}
             }
-        } else if let Some(decl) = ListDecl::parse(&cx, input) {
+        }
+        // A struct with both derives is refused by one of the two, as by the compiler.
+        if derives.list
+            && let Some(decl) = ListDecl::parse(&cx, input)
+        {
             let found = self.found(module, location, decl);
             self.declarations.lists.push(found);
         }
