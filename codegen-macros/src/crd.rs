@@ -1,15 +1,21 @@
 //! kube's `CustomResourceExt`: the CRD that the attributes and the schema describe.
 
-use genclient::{attr::ResourceAttrs, decl::ResourceDecl};
+use genclient::{
+    attr::ResourceAttrs,
+    decl::{CrdGroupError, ResourceDecl},
+};
 use proc_macro2::{Ident, TokenStream};
-use quote::quote;
+use quote::{quote, quote_spanned};
 use syn::Lit;
 
 pub(crate) fn implement(decl: &ResourceDecl, ident: &Ident) -> TokenStream {
     let attrs = &decl.attrs;
     let shortnames = attrs.shortnames.iter().map(|name| &name.value);
     let options = options(decl);
+    let group = group_check(decl);
     quote! {
+        #group
+
         #[automatically_derived]
         impl __rt::kube::CustomResourceExt for #ident {
             fn crd() -> __rt::CustomResourceDefinition {
@@ -33,6 +39,20 @@ pub(crate) fn implement(decl: &ResourceDecl, ident: &Ident) -> TokenStream {
                 &[#(#shortnames),*]
             }
         }
+    }
+}
+
+/// Asks the compiler whether the group can have a CRD.
+fn group_check(decl: &ResourceDecl) -> TokenStream {
+    let ident = &decl.ident;
+    let words = |error: CrdGroupError| format!("{}\n\nhelp: {}", error.message(), error.help());
+    let (core, no_dot) = (words(CrdGroupError::Core), words(CrdGroupError::NoDot));
+    quote_spanned! {ident.span()=>
+        const _: () = {
+            const GROUP: &str = <#ident as __rt::k8s_openapi::Resource>::GROUP;
+            ::core::assert!(!GROUP.is_empty(), #core);
+            ::core::assert!(__rt::has_dot(GROUP), #no_dot);
+        };
     }
 }
 

@@ -4,8 +4,6 @@ use genclient::{decl::GroupVersionDecl, diag::Ctxt};
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
 
-use crate::mirror::at;
-
 /// Expands `$crate { … }`: the path of the runtime, and what stands between the parentheses of
 /// `group_version!(…)`.
 pub(crate) fn expand(cx: &Ctxt, input: TokenStream) -> Option<TokenStream> {
@@ -65,7 +63,7 @@ fn here(runtime: &TokenTree, group: &str, version: &str) -> TokenStream {
 /// The marker of this module says what the parent's says. The name of the parent's is looked for in
 /// the inner block first and in the outer one then, which has one that says that it is missing.
 fn of_parent(runtime: &TokenTree, span: Span) -> TokenStream {
-    let parent = quote_spanned! {at(span)=>
+    let parent = quote_spanned! {span=>
         <__genclient_group_version::Marker as #runtime::__private::ParentGroupVersion>::GroupVersion
     };
     quote! {
@@ -74,8 +72,8 @@ fn of_parent(runtime: &TokenTree, span: Span) -> TokenStream {
             pub(super) struct Marker;
         }
 
+        #[allow(unused_imports, unused_qualifications, reason = "the parent's takes precedence over the fallback")]
         const _: () = {
-            #[allow(unused_imports, reason = "the parent's takes precedence over it")]
             use #runtime::__private::fallback::*;
 
             const _: () = {

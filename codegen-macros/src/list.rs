@@ -5,25 +5,22 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::{DeriveInput, spanned::Spanned as _};
 
-use crate::{
-    mirror::{Mirrored, at},
-    runtime, wire,
-};
+use crate::{mirror::Mirrored, runtime, wire};
 
 pub(crate) fn derive(cx: &Ctxt, input: &DeriveInput) -> Option<TokenStream> {
     let ListDecl { item, shape, krate, .. } = ListDecl::parse(cx, input)?;
     let mirrored = Mirrored::new(&shape, &["metadata", "items"]);
-    let ident = &mirrored.ident;
+    let (ident, written) = (&mirrored.ident, &shape.ident);
     let name = ident.to_string();
     let runtime = runtime::path(krate.as_ref());
     let serde = wire::implement(&mirrored);
-    let tie = quote_spanned! {at(item.span())=>
+    let tie = quote_spanned! {item.span()=>
         const _: () = __rt::list_belongs_to_item(<#item as __rt::k8s_openapi::ListableResource>::LIST_KIND, #name);
     };
-    let assertions = quote_spanned! {at(ident.span())=>
+    let assertions = quote_spanned! {written.span()=>
         const _: () = {
-            __rt::api_type_is_clone::<#ident>();
-            __rt::api_type_is_debug::<#ident>();
+            __rt::api_type_is_clone::<#written>();
+            __rt::api_type_is_debug::<#written>();
         };
     };
     let allowed = runtime::allowed_lints();

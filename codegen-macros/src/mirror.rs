@@ -126,15 +126,8 @@ impl<'s> Mirrored<'s> {
 }
 
 /// The identifier at its place, but as a part of the expansion: lints leave it alone.
-pub(crate) fn generated(ident: &Ident) -> Ident {
-    let mut ident = ident.clone();
-    ident.set_span(at(ident.span()));
-    ident
-}
-
-/// A place in the source for tokens of the expansion.
-pub(crate) fn at(span: Span) -> Span {
-    Span::call_site().located_at(span)
+fn generated(ident: &Ident) -> Ident {
+    Ident::new(&ident.to_string(), Span::call_site().located_at(ident.span()))
 }
 
 /// The attributes of these names.

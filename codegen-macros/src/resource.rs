@@ -8,11 +8,7 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::{DeriveInput, spanned::Spanned as _};
 
-use crate::{
-    crd,
-    mirror::{Mirrored, at},
-    runtime, schema, wire,
-};
+use crate::{crd, mirror::Mirrored, runtime, schema, wire};
 
 pub(crate) fn derive(cx: &Ctxt, input: &DeriveInput) -> Option<TokenStream> {
     let decl = ResourceDecl::parse(cx, input)?;
@@ -30,12 +26,13 @@ pub(crate) fn derive(cx: &Ctxt, input: &DeriveInput) -> Option<TokenStream> {
     let methods = method_types(&decl);
     let has_impls = spec_and_status(&mirrored);
     // The marker carries the struct's place, so that a missing `group_version!` is reported there.
-    let marker = quote_spanned!(ident.span()=> __genclient_group_version::Marker);
+    let written = &decl.ident;
+    let marker = quote_spanned!(written.span()=> __genclient_group_version::Marker);
     let allowed = runtime::allowed_lints();
-    let assertions = quote_spanned! {ident.span()=>
+    let assertions = quote_spanned! {written.span()=>
         const _: () = {
-            __rt::api_type_is_clone::<#ident>();
-            __rt::api_type_is_debug::<#ident>();
+            __rt::api_type_is_clone::<#written>();
+            __rt::api_type_is_debug::<#written>();
         };
     };
     Some(quote! {
@@ -130,7 +127,7 @@ fn method_types(decl: &ResourceDecl) -> TokenStream {
         let check = |reference: &Option<genclient::attr::TypeRef>, function: TokenStream| {
             let reference = reference.as_ref().filter(|reference| !reference.absolute)?;
             let path = &reference.tokens;
-            Some(quote_spanned!(at(path.span())=> __rt::#function::<#path>();))
+            Some(quote_spanned!(path.span()=> __rt::#function::<#path>();))
         };
         [check(&method.input, quote!(method_input)), check(&method.result, quote!(method_result))]
     });

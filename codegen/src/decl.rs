@@ -1,11 +1,13 @@
 //! What one annotated item says: the part of the front end that the derives and the command line share.
 
+mod group;
 mod shape;
 mod wire;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use syn::{DeriveInput, Token, Type, parse::Parser, spanned::Spanned as _};
 
+pub use group::CrdGroupError;
 pub use shape::{Field, Shape};
 
 use crate::{

@@ -148,6 +148,18 @@ const fn equal(a: &[u8], b: &[u8]) -> bool {
     true
 }
 
+/// Whether the API server takes CRDs in this group.
+pub const fn has_dot(group: &str) -> bool {
+    let mut i = 0;
+    while i < group.len() {
+        if group.as_bytes()[i] == b'.' {
+            return true;
+        }
+        i += 1;
+    }
+    false
+}
+
 /// Concatenates `a.b` at compile time.
 pub const fn join_with_dot<const LENGTH: usize>(a: &str, b: &str) -> [u8; LENGTH] {
     let mut out = [b'.'; LENGTH];
