@@ -75,7 +75,7 @@ fn options(decl: &ResourceDecl) -> TokenStream {
         singular.as_ref().map_or_else(|| decl.ident.to_string().to_lowercase(), |name| name.value.clone());
     let categories = categories.iter().map(|category| &category.value);
     let columns = printcolumns.iter().map(|column| {
-        let (name, type_, path) = (&column.name, &column.type_, &column.json_path);
+        let (name, type_, path) = (&column.name.value, &column.type_, &column.json_path);
         let (description, format) = (optional(column.description.as_ref()), optional(column.format.as_ref()));
         let priority = optional(column.priority.as_ref());
         quote! {

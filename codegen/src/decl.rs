@@ -175,7 +175,10 @@ impl GroupVersionDecl {
             Ok((Ok(text), rest)) => (text, rest),
             Ok((Err(span), rest)) if rest.is_empty() => return Some(Self::Parent(span)),
             Ok((Err(_), rest)) => {
-                cx.error(Diagnostic::new(rest.span(), "`group_version!(super)` takes nothing else"));
+                cx.error(
+                    Diagnostic::new(rest.span(), "`group_version!(super)` takes nothing else")
+                        .help("remove it; the parent module's has it"),
+                );
                 return None;
             }
             Err(error) => {
@@ -187,8 +190,13 @@ impl GroupVersionDecl {
         let value = text.value();
         let (group, version) = value.rsplit_once('/').unwrap_or(("", &value));
         let mut valid = true;
-        // The core group has no name, and then no slash either.
-        if value.contains('/')
+        if group.is_empty() && value.contains('/') {
+            cx.error(
+                Diagnostic::new(text.span(), "there is no group before the `/`")
+                    .help(format!("the core group has no name: write `group_version!(\"{version}\")`")),
+            );
+            valid = false;
+        } else if !group.is_empty()
             && let Err(why) = names::dns_subdomain(group)
         {
             cx.error(
@@ -205,11 +213,19 @@ impl GroupVersionDecl {
             valid = false;
         }
         let mut ident = None;
+        let mut first = None;
         for entry in entries(cx, rest) {
-            match entry.name.to_string().as_str() {
-                "ident" if ident.is_none() => ident = group_ident(cx, &entry),
-                "ident" => cx.error(Diagnostic::new(entry.span(), "`ident` is given twice")),
-                other => {
+            match (entry.name.to_string().as_str(), first) {
+                ("ident", None) => {
+                    first = Some(entry.span());
+                    ident = group_ident(cx, &entry);
+                }
+                ("ident", Some(first)) => cx.error(
+                    Diagnostic::new(entry.span(), "`ident` is given twice")
+                        .help("remove one of them")
+                        .related(first, "first given here"),
+                ),
+                (other, _) => {
                     let error = Diagnostic::new(entry.span(), format!("`group_version!` has no `{other}`"));
                     cx.error(match did_you_mean(other, ["ident"]) {
                         Some(near) => error.help(format!("did you mean `{near}`?")),

@@ -6,6 +6,7 @@ use syn::spanned::Spanned as _;
 use super::{
     entry::{Entry, Spanned, Value},
     keys::Keys,
+    rule::{Rule, SUBRESOURCE},
     type_ref::TypeRef,
     verbs,
 };
@@ -39,10 +40,10 @@ impl MethodAttr {
     pub(super) fn read(cx: &Ctxt, entry: &Entry) -> Option<Self> {
         let example = "name = \"update_scale\", verb = update, subresource = \"scale\"";
         let keys = Keys::read(cx, entry, KEYS, example)?;
-        let name = keys.required(cx, "name").and_then(|key| key.checked(cx, "method name", method_name));
+        let name = keys.required(cx, "name").and_then(|key| key.checked(cx, &METHOD_NAME));
         let verb = keys.required(cx, "verb").and_then(|key| method_verb(cx, key));
         let subresource = match keys.optional("subresource") {
-            Some(key) => Some(key.checked(cx, "subresource", names::dns_label)?),
+            Some(key) => Some(key.checked(cx, &SUBRESOURCE)?),
             None => None,
         };
         let type_of = |name: &str| match keys.optional(name) {
@@ -64,7 +65,7 @@ impl MethodAttr {
 
 fn method_verb(cx: &Ctxt, key: &Entry) -> Option<Verb> {
     let Value::Assign(tokens) = &key.value else {
-        cx.error(Diagnostic::new(key.span(), "`verb` is written `verb = update`"));
+        key.wrong_form(cx, "verb = update");
         return None;
     };
     let Ok(word) = syn::parse2::<Ident>(tokens.clone()) else {
@@ -76,6 +77,12 @@ fn method_verb(cx: &Ctxt, key: &Entry) -> Option<Verb> {
     };
     verbs::verb(cx, &word, Verb::METHOD)
 }
+
+const METHOD_NAME: Rule = Rule {
+    what: "method name",
+    check: method_name,
+    help: "a method's name is in snake case and no keyword, such as `update_scale`",
+};
 
 fn method_name(text: &str) -> Result<(), String> {
     if syn::parse_str::<Ident>(text).is_err() {

@@ -6,17 +6,16 @@ use syn::spanned::Spanned as _;
 use super::{
     column::PrintColumn,
     entry::{Entry, Spanned, Value, entries},
-    json_path::json_path,
+    json_path::SELECTABLE_PATH,
+    metadata,
     method::{self, MethodAttr},
+    rule::{CATEGORY, PLURAL, SHORT_NAME, SINGULAR, WARNING},
     scale::Scale,
     table::{ATTRIBUTES, Word, lookup},
-    type_ref::{crate_path, type_path},
+    type_ref::{TYPE_PATH, crate_path},
     verbs::{VerbRule, VerbWords},
 };
-use crate::{
-    diag::{Ctxt, Diagnostic, did_you_mean},
-    names,
-};
+use crate::diag::{Ctxt, Diagnostic, did_you_mean};
 
 /// All that `#[genclient(…)]` says of a struct.
 #[derive(Clone, Debug, Default)]
@@ -83,6 +82,9 @@ pub fn resource_attrs(cx: &Ctxt, attrs: &[syn::Attribute], has_status: bool) -> 
     reader.finish(has_status)
 }
 
+/// How many selectable fields the API server allows.
+const MAX_SELECTABLE: usize = 8;
+
 struct Reader<'a> {
     cx: &'a Ctxt,
     attrs: ResourceAttrs,
@@ -123,28 +125,48 @@ impl Reader<'_> {
             Word::OnlyVerbs => self.verbs.only(cx, entry),
             Word::SkipVerbs => self.verbs.skip(cx, entry),
             Word::Method => attrs.methods.extend(MethodAttr::read(cx, entry)),
-            Word::Plural => attrs.plural = entry.checked(cx, "plural", names::dns_1035_label),
-            Word::Path => attrs.path = entry.checked(cx, "path", type_path),
+            Word::Plural => attrs.plural = entry.checked(cx, &PLURAL),
+            Word::Path => attrs.path = entry.checked(cx, &TYPE_PATH),
             Word::Crate => attrs.krate = crate_path(cx, entry),
             Word::NoCrd => attrs.no_crd = entry.flag(cx).is_some(),
             Word::Shortname => {
-                attrs.shortnames.extend(entry.checked(cx, "short name", names::dns_1035_label));
+                let name = entry.checked(cx, &SHORT_NAME);
+                attrs
+                    .shortnames
+                    .extend(name.filter(|name| given_once(cx, "short name", name, &attrs.shortnames)));
             }
-            Word::Singular => attrs.singular = entry.checked(cx, "singular", names::dns_1035_label),
+            Word::Singular => attrs.singular = entry.checked(cx, &SINGULAR),
             Word::Category => {
-                attrs.categories.extend(entry.checked(cx, "category", names::dns_1035_label));
+                let name = entry.checked(cx, &CATEGORY);
+                attrs
+                    .categories
+                    .extend(name.filter(|name| given_once(cx, "category", name, &attrs.categories)));
             }
-            Word::Printcolumn => attrs.printcolumns.extend(PrintColumn::read(cx, entry)),
-            Word::Selectable => attrs.selectable.extend(entry.checked(cx, "JSON path", json_path)),
+            Word::Printcolumn => {
+                let column = PrintColumn::read(cx, entry, &attrs.printcolumns);
+                attrs.printcolumns.extend(column);
+            }
+            Word::Selectable => {
+                let path = entry.checked(cx, &SELECTABLE_PATH);
+                attrs
+                    .selectable
+                    .extend(path.filter(|path| given_once(cx, "selectable field", path, &attrs.selectable)));
+            }
             Word::Scale => attrs.scale = Scale::read(cx, entry),
-            Word::Annotation => attrs.annotations.extend(entry.pair(cx)),
-            Word::Label => attrs.labels.extend(entry.pair(cx)),
+            Word::Annotation => {
+                let pair = metadata::annotation(cx, entry, &attrs.annotations);
+                attrs.annotations.extend(pair);
+            }
+            Word::Label => {
+                let pair = metadata::label(cx, entry, &attrs.labels);
+                attrs.labels.extend(pair);
+            }
             Word::Storage => attrs.storage = entry.bool(cx),
             Word::Served => attrs.served = entry.bool(cx),
             Word::Deprecated => {
                 attrs.deprecated = match entry.value {
                     Value::Flag => Some(None),
-                    _ => entry.string(cx).map(|text| Some(text.value)),
+                    _ => entry.checked(cx, &WARNING).map(|text| Some(text.value)),
                 }
             }
             Word::Validation => attrs.validations.extend(validation(cx, entry)),
@@ -170,19 +192,37 @@ impl Reader<'_> {
                     .help("add a `status` field that holds the present number of replicas"),
             );
         }
+        if let Some(path) = attrs.selectable.get(MAX_SELECTABLE) {
+            cx.error(
+                Diagnostic::new(path.span, format!("a kind has at most {MAX_SELECTABLE} selectable fields"))
+                    .help("remove the others"),
+            );
+        }
         method::check(cx, &attrs.methods, no_status);
         attrs
     }
 }
 
+/// Whether none of the others is the same; where one is, that is reported.
+fn given_once(cx: &Ctxt, what: &str, text: &Spanned<String>, others: &[Spanned<String>]) -> bool {
+    let Some(first) = others.iter().find(|other| other.value == text.value) else { return true };
+    cx.error(
+        Diagnostic::new(text.span, format!("the {what} `{}` is given twice", text.value))
+            .help("remove one of them")
+            .related(first.span, "first given here"),
+    );
+    false
+}
+
 /// `validation = …`: a CEL rule, or an expression that gives one.
 fn validation(cx: &Ctxt, entry: &Entry) -> Option<TokenStream> {
     let Value::Assign(rule) = &entry.value else {
-        cx.error(Diagnostic::new(
-            entry.span(),
-            "`validation` is written `validation = \"self.spec.min <= self.spec.max\"`",
-        ));
+        entry.wrong_form(cx, "validation = \"self.spec.min <= self.spec.max\"");
         return None;
     };
-    cx.ok(syn::parse2::<syn::Expr>(rule.clone())).map(|_| rule.clone())
+    let parsed = syn::parse2::<syn::Expr>(rule.clone()).map_err(|error| {
+        Diagnostic::from(error)
+            .help("a rule is a text in CEL, or an expression that gives a `kube::core::Rule`")
+    });
+    cx.ok(parsed).map(|_| rule.clone())
 }

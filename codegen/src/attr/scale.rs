@@ -2,7 +2,11 @@
 
 use proc_macro2::Span;
 
-use super::{entry::Entry, json_path::json_path, keys::Keys};
+use super::{
+    entry::Entry,
+    json_path::{LABEL_SELECTOR_PATH, SPEC_REPLICAS_PATH, STATUS_REPLICAS_PATH},
+    keys::Keys,
+};
 use crate::diag::Ctxt;
 
 /// `scale(…)`.
@@ -24,14 +28,19 @@ impl Scale {
     pub(super) fn read(cx: &Ctxt, entry: &Entry) -> Option<Self> {
         let example = "spec_replicas_path = \".spec.replicas\", status_replicas_path = \".status.replicas\"";
         let keys = Keys::read(cx, entry, KEYS, example)?;
-        let path =
-            |name: &str| keys.required(cx, name).and_then(|key| key.checked(cx, "JSON path", json_path));
-        let (spec, status) = (path("spec_replicas_path"), path("status_replicas_path"));
+        let spec =
+            keys.required(cx, "spec_replicas_path").and_then(|key| key.checked(cx, &SPEC_REPLICAS_PATH));
+        let status =
+            keys.required(cx, "status_replicas_path").and_then(|key| key.checked(cx, &STATUS_REPLICAS_PATH));
+        let selector = match keys.optional("label_selector_path") {
+            Some(key) => key.checked(cx, &LABEL_SELECTOR_PATH).map(|path| Some(path.value)),
+            None => Some(None),
+        };
         Some(Self {
             span: entry.span(),
             spec_replicas_path: spec?.value,
             status_replicas_path: status?.value,
-            label_selector_path: keys.optional_string(cx, "label_selector_path"),
+            label_selector_path: selector?,
         })
     }
 }

@@ -3,7 +3,10 @@
 use proc_macro2::Span;
 use syn::spanned::Spanned as _;
 
-use super::entry::{Entry, Value};
+use super::{
+    entry::{Entry, Value},
+    rule::Rule,
+};
 use crate::diag::{Ctxt, Diagnostic};
 
 /// A type named in an attribute.
@@ -23,12 +26,12 @@ impl TypeRef {
     /// `input = Scale`, `input = other::Scale` or `input = "any::path::Scale"`.
     pub(super) fn read(cx: &Ctxt, key: &Entry) -> Option<Self> {
         let Value::Assign(tokens) = &key.value else {
-            cx.error(Diagnostic::new(key.span(), format!("`{0}` is written `{0} = Type`", key.name)));
+            key.wrong_form(cx, &format!("{} = Type", key.name));
             return None;
         };
         let (text, parsed, absolute) = match syn::parse2::<syn::LitStr>(tokens.clone()) {
             Ok(_) => {
-                let text = key.checked(cx, "path", type_path)?.value;
+                let text = key.checked(cx, &TYPE_PATH)?.value;
                 let parsed = syn::parse_str::<syn::Path>(&text);
                 (text, parsed, true)
             }
@@ -53,7 +56,14 @@ impl TypeRef {
 }
 
 /// A path that holds in any crate.
-pub(super) fn type_path(text: &str) -> Result<(), String> {
+pub(super) const TYPE_PATH: Rule = Rule {
+    what: "path",
+    check: type_path,
+    help: "the generated crate uses this path: it starts with the name of a crate that it depends on, as in \
+           `samplecrd_apis::v1::Network`; `k8s_openapi` and `kube` are reached through the runtime",
+};
+
+fn type_path(text: &str) -> Result<(), String> {
     let path = syn::parse_str::<syn::Path>(text).map_err(|_| "it is not a Rust path".to_owned())?;
     if !path.segments.iter().all(|segment| segment.arguments.is_empty()) {
         return Err("it must not have generic arguments".into());
@@ -65,15 +75,21 @@ pub(super) fn type_path(text: &str) -> Result<(), String> {
             .iter()
             .all(|segment| !["crate", "self", "super", "Self"].iter().any(|word| segment.ident == word));
     if !from_crate {
-        return Err("it must start with the name of a crate, as in `samplecrd_apis::v1::Network`".into());
+        return Err("it does not start with the name of a crate".into());
     }
     Ok(())
 }
 
 /// `crate = "rt"`: the path of the runtime.
 pub(crate) fn crate_path(cx: &Ctxt, entry: &Entry) -> Option<syn::Path> {
-    let text = entry.checked(cx, "path", |text| {
-        syn::parse_str::<syn::Path>(text).map(|_| ()).map_err(|_| "it is not a Rust path".to_owned())
-    })?;
+    const RULE: Rule = Rule {
+        what: "path",
+        check: |text| match syn::parse_str::<syn::Path>(text) {
+            Ok(_) => Ok(()),
+            Err(_) => Err("it is not a Rust path".into()),
+        },
+        help: "it is the name of `genclient-runtime` in `Cargo.toml`, or a path to a re-export of it",
+    };
+    let text = entry.checked(cx, &RULE)?;
     syn::LitStr::new(&text.value, text.span).parse().ok()
 }
