@@ -1,16 +1,22 @@
 //! kube's `CustomResourceExt`: the CRD that the attributes and the schema describe.
 
-use genclient::{attr::ResourceAttrs, decl::ResourceDecl};
-use proc_macro2::TokenStream;
-use quote::quote;
+use genclient::{
+    attr::ResourceAttrs,
+    decl::{CrdGroupError, ResourceDecl},
+};
+use proc_macro2::{Ident, TokenStream};
+use quote::{quote, quote_spanned};
 use syn::Lit;
 
-pub(crate) fn implement(decl: &ResourceDecl) -> TokenStream {
-    let ident = &decl.ident;
+pub(crate) fn implement(decl: &ResourceDecl, ident: &Ident) -> TokenStream {
     let attrs = &decl.attrs;
     let shortnames = attrs.shortnames.iter().map(|name| &name.value);
     let options = options(decl);
+    let group = group_check(decl);
     quote! {
+        #group
+
+        #[automatically_derived]
         impl __rt::kube::CustomResourceExt for #ident {
             fn crd() -> __rt::CustomResourceDefinition {
                 __rt::crd::<Self>(#options)
@@ -36,6 +42,20 @@ pub(crate) fn implement(decl: &ResourceDecl) -> TokenStream {
     }
 }
 
+/// Asks the compiler whether the group can have a CRD.
+fn group_check(decl: &ResourceDecl) -> TokenStream {
+    let ident = &decl.ident;
+    let words = |error: CrdGroupError| format!("{}\n\nhelp: {}", error.message(), error.help());
+    let (core, no_dot) = (words(CrdGroupError::Core), words(CrdGroupError::NoDot));
+    quote_spanned! {ident.span()=>
+        const _: () = {
+            const GROUP: &str = <#ident as __rt::k8s_openapi::Resource>::GROUP;
+            ::core::assert!(!GROUP.is_empty(), #core);
+            ::core::assert!(__rt::has_dot(GROUP), #no_dot);
+        };
+    }
+}
+
 fn options(decl: &ResourceDecl) -> TokenStream {
     let ResourceAttrs {
         singular,
@@ -55,7 +75,7 @@ fn options(decl: &ResourceDecl) -> TokenStream {
         singular.as_ref().map_or_else(|| decl.ident.to_string().to_lowercase(), |name| name.value.clone());
     let categories = categories.iter().map(|category| &category.value);
     let columns = printcolumns.iter().map(|column| {
-        let (name, type_, path) = (&column.name, &column.type_, &column.json_path);
+        let (name, type_, path) = (&column.name.value, &column.type_, &column.json_path);
         let (description, format) = (optional(column.description.as_ref()), optional(column.format.as_ref()));
         let priority = optional(column.priority.as_ref());
         quote! {

@@ -11,6 +11,9 @@ mod group_version;
 mod list;
 mod mirror;
 mod resource;
+mod runtime;
+mod schema;
+mod wire;
 
 use genclient::diag::{Ctxt, Diagnostic};
 use proc_macro::TokenStream;
@@ -41,17 +44,10 @@ pub fn gen_client_list(input: TokenStream) -> TokenStream {
     expand(|cx| list::derive(cx, &input))
 }
 
-/// Names the API group and version of the types in a module.
-///
-/// ```text
-/// genclient_runtime::group_version!("samplecrd.k8s.io/v1");
-/// genclient_runtime::group_version!("samplecrd.k8s.io/v1", ident = "sample"); // the group's name in generated code
-/// genclient_runtime::group_version!(super);                                    // the parent module's
-/// ```
-///
-/// It defines `GROUP`, `VERSION`, `API_VERSION`, `kind()` and `resource()` in the module.
+/// The inside of `genclient_runtime::group_version!`, which adds the path of the runtime.
+#[doc(hidden)]
 #[proc_macro]
-pub fn group_version(input: TokenStream) -> TokenStream {
+pub fn __group_version(input: TokenStream) -> TokenStream {
     expand(|cx| group_version::expand(cx, input.into()))
 }
 
@@ -65,10 +61,14 @@ fn expand(body: impl FnOnce(&Ctxt) -> Option<proc_macro2::TokenStream>) -> Token
     }
 }
 
+/// An error of the compiler has one place: the others are named in its text.
 fn compile_error(error: Diagnostic) -> proc_macro2::TokenStream {
-    let message = match error.help {
-        Some(help) => format!("{}\n\nhelp: {help}", error.message),
-        None => error.message,
-    };
+    let mut message = error.message;
+    for (at, label) in error.related {
+        message += &format!("\n\nnote: {label}, in line {}", at.unwrap().line());
+    }
+    if let Some(help) = error.help {
+        message += &format!("\n\nhelp: {help}");
+    }
     quote_spanned!(error.at=> ::core::compile_error!(#message);)
 }

@@ -5,29 +5,31 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::{DeriveInput, spanned::Spanned as _};
 
-use crate::mirror;
+use crate::{mirror::Mirrored, runtime, wire};
 
 pub(crate) fn derive(cx: &Ctxt, input: &DeriveInput) -> Option<TokenStream> {
-    let ListDecl { ident, item } = ListDecl::parse(cx, input)?;
+    let ListDecl { item, shape, krate, .. } = ListDecl::parse(cx, input)?;
+    let mirrored = Mirrored::new(&shape, &["metadata", "items"]);
+    let (ident, written) = (&mirrored.ident, &shape.ident);
     let name = ident.to_string();
-    let serde = mirror::serde_impls(
-        input,
-        quote!(__rt::Kind<#ident>),
-        quote!(<Self as __rt::k8s_openapi::Resource>::KIND),
-    );
+    let runtime = runtime::path(krate.as_ref());
+    let serde = wire::implement(&mirrored);
     let tie = quote_spanned! {item.span()=>
         const _: () = __rt::list_belongs_to_item(<#item as __rt::k8s_openapi::ListableResource>::LIST_KIND, #name);
     };
-    let assertions = quote_spanned! {ident.span()=>
+    let assertions = quote_spanned! {written.span()=>
         const _: () = {
-            __rt::api_type_is_clone::<#ident>();
-            __rt::api_type_is_debug::<#ident>();
+            __rt::api_type_is_clone::<#written>();
+            __rt::api_type_is_debug::<#written>();
         };
     };
+    let allowed = runtime::allowed_lints();
     Some(quote! {
+        #allowed
         const _: () = {
-            use ::genclient_runtime::__private as __rt;
+            use #runtime::__private as __rt;
 
+            #[automatically_derived]
             impl __rt::k8s_openapi::Resource for #ident {
                 const API_VERSION: &'static str = <#item as __rt::k8s_openapi::Resource>::API_VERSION;
                 const GROUP: &'static str = <#item as __rt::k8s_openapi::Resource>::GROUP;
@@ -37,6 +39,7 @@ pub(crate) fn derive(cx: &Ctxt, input: &DeriveInput) -> Option<TokenStream> {
                 type Scope = <#item as __rt::k8s_openapi::Resource>::Scope;
             }
 
+            #[automatically_derived]
             impl __rt::k8s_openapi::Metadata for #ident {
                 type Ty = __rt::ListMeta;
 
@@ -49,7 +52,8 @@ pub(crate) fn derive(cx: &Ctxt, input: &DeriveInput) -> Option<TokenStream> {
                 }
             }
 
-            impl ::genclient_runtime::meta::KindList for #ident {
+            #[automatically_derived]
+            impl #runtime::meta::KindList for #ident {
                 type Item = #item;
 
                 fn items(&self) -> &[Self::Item] {

@@ -1,171 +1,136 @@
-//! Private structs that repeat the fields of the annotated one, for other derives to work on.
+//! What the private structs have in common that repeat the fields of the annotated one.
 //!
-//! serde's and schemars' own derives know all of their attributes; a mirror carries those of the
-//! user and adds `apiVersion` and `kind`, which are no fields of the user's struct.
+//! serde's and schemars' own derives know all of their attributes. They work on mirrors of the
+//! annotated struct, which carry the user's attributes and add `apiVersion` and `kind`.
 
-use proc_macro2::TokenStream;
+use genclient::decl::{Field, Shape};
+use proc_macro2::{Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
-use syn::{Attribute, Data, DeriveInput, Field, Fields, Token, Type, punctuated::Punctuated};
+use syn::{Attribute, LitStr};
 
-/// The named fields; the declaration has been checked, so there are some.
-pub(crate) fn fields(input: &DeriveInput) -> Punctuated<Field, Token![,]> {
-    match &input.data {
-        Data::Struct(data) => match &data.fields {
-            Fields::Named(named) => named.named.clone(),
-            _ => Punctuated::new(),
-        },
-        _ => Punctuated::new(),
+/// An annotated struct that is to be mirrored.
+pub(crate) struct Mirrored<'s> {
+    pub shape: &'s Shape,
+    /// The struct's name as the expansion refers to it.
+    pub ident: Ident,
+    /// The fields that the API server knows by name.
+    pub known: &'s [&'s str],
+}
+
+impl<'s> Mirrored<'s> {
+    pub fn new(shape: &'s Shape, known: &'s [&'s str]) -> Self {
+        Self { shape, ident: generated(&shape.ident), known }
     }
+
+    /// The struct's `#[serde(…)]` for a mirror. What the mirror says itself is left out.
+    pub fn container(&self) -> TokenStream {
+        let serde = &self.shape.serde;
+        let name = self.shape.ident.to_string();
+        let rename = serde.says("rename").is_none().then(|| quote!(#[serde(rename = #name)]));
+        let written = serde.without(&["crate", "default"]).map(|entry| self.own(entry));
+        quote! {
+            #[serde(crate = "__rt::serde")]
+            #rename
+            #(#[serde(#written)])*
+        }
+    }
+
+    /// Fills in what a whole object has by default, for a mirror with these fields.
+    ///
+    /// Gives the attribute for the mirror and the function that the attribute names.
+    pub fn default(
+        &self,
+        mirror: &TokenStream,
+        fields: &[&Field],
+        more: &TokenStream,
+    ) -> (TokenStream, TokenStream) {
+        let serde = &self.shape.serde;
+        if serde.says("default").is_none() {
+            return (TokenStream::new(), TokenStream::new());
+        }
+        let ident = &self.ident;
+        let value = match serde.text("default").and_then(|path| path.parse::<syn::ExprPath>().ok()) {
+            Some(path) => self.own(path.to_token_stream()),
+            None => quote!(<#ident as ::core::default::Default>::default),
+        };
+        let name = quote::format_ident!("__default_of{}", mirror.to_string().to_lowercase());
+        let text = name.to_string();
+        let fields = fields.iter().map(|field| &field.ident);
+        (
+            quote!(#[serde(default = #text)]),
+            quote! {
+                fn #name() -> #mirror {
+                    let __object: #ident = #value();
+                    #mirror { #more #(#fields: __object.#fields,)* }
+                }
+            },
+        )
+    }
+
+    /// The `#[serde(…)]` of a field, with the defaults of a Kubernetes object where it has none.
+    pub fn serde_of(&self, field: &Field) -> TokenStream {
+        let serde = &field.serde;
+        let mut added = Vec::new();
+        // Where the whole object has a default, it holds for the fields, too.
+        let may_be_absent = self.shape.serde.says("default").is_none() && serde.says("default").is_none();
+        if serde.is_empty() && field.option_item().is_some() {
+            added.push(quote!(skip_serializing_if = "::core::option::Option::is_none"));
+            if may_be_absent {
+                added.push(quote!(default));
+            }
+        }
+        if self.known.contains(&field.name.as_str()) && serde.says("rename").is_none() {
+            let name = &field.name;
+            added.push(quote!(rename = #name));
+        }
+        if field.name == "metadata" && may_be_absent {
+            added.push(quote!(default));
+        }
+        let written = serde.without(&[]).map(|entry| self.own(entry));
+        quote!(#(#[serde(#written)])* #(#[serde(#added)])*)
+    }
+
+    /// The type of a field.
+    pub fn type_of(&self, field: &Field) -> TokenStream {
+        self.own(field.ty.to_token_stream())
+    }
+
+    /// The tokens with `Self` as the annotated type, which in a mirror would be the mirror.
+    pub fn own(&self, tokens: TokenStream) -> TokenStream {
+        tokens
+            .into_iter()
+            .map(|tree| match tree {
+                TokenTree::Ident(ident) if ident == "Self" => TokenTree::Ident(self.ident.clone()),
+                TokenTree::Group(group) => {
+                    let mut own = Group::new(group.delimiter(), self.own(group.stream()));
+                    own.set_span(group.span());
+                    TokenTree::Group(own)
+                }
+                TokenTree::Literal(literal) => TokenTree::Literal(self.own_path(literal)),
+                other => other,
+            })
+            .collect()
+    }
+
+    /// The same for a path in a text, as in `default = "Self::new"`.
+    fn own_path(&self, literal: Literal) -> Literal {
+        let path = syn::parse2::<LitStr>(TokenTree::Literal(literal.clone()).into());
+        let Some(rest) = path.ok().and_then(|path| path.value().strip_prefix("Self::").map(str::to_owned))
+        else {
+            return literal;
+        };
+        let mut own = Literal::string(&format!("{}::{rest}", self.ident));
+        own.set_span(literal.span());
+        own
+    }
+}
+
+/// The identifier at its place, but as a part of the expansion: lints leave it alone.
+fn generated(ident: &Ident) -> Ident {
+    Ident::new(&ident.to_string(), Span::call_site().located_at(ident.span()))
 }
 
 /// The attributes of these names.
 pub(crate) fn attributes<'a>(attrs: &'a [Attribute], names: &[&str]) -> Vec<&'a Attribute> {
     attrs.iter().filter(|attr| names.iter().any(|name| attr.path().is_ident(name))).collect()
-}
-
-/// Whether a `#[serde(…)]` among these says this.
-fn says(attrs: &[Attribute], word: &str) -> bool {
-    attributes(attrs, &["serde"]).iter().any(|attr| {
-        let mut found = false;
-        // An attribute that does not parse is serde's to report.
-        let _ = attr.parse_nested_meta(|meta| {
-            found |= meta.path.is_ident(word);
-            if meta.input.peek(Token![=]) {
-                meta.value()?.parse::<syn::Expr>()?;
-            } else if meta.input.peek(syn::token::Paren) {
-                meta.parse_nested_meta(|_| Ok(()))?;
-            }
-            Ok(())
-        });
-        found
-    })
-}
-
-/// The serde attributes of a field, with the defaults of a Kubernetes object where it has none.
-fn serde_of(field: &Field) -> TokenStream {
-    let written = attributes(&field.attrs, &["serde"]);
-    if !written.is_empty() {
-        return quote!(#(#written)*);
-    }
-    if field.ident.as_ref().is_some_and(|ident| ident == "metadata") {
-        return quote!(#[serde(default)]);
-    }
-    match is_option(&field.ty) {
-        true => quote!(#[serde(default, skip_serializing_if = "::core::option::Option::is_none")]),
-        false => quote!(),
-    }
-}
-
-pub(crate) fn is_option(ty: &Type) -> bool {
-    match ty {
-        Type::Path(path) => path.path.segments.last().is_some_and(|last| last.ident == "Option"),
-        _ => false,
-    }
-}
-
-/// `Serialize` and `Deserialize` for the struct, with `apiVersion` and `kind` in front. `kind` is the
-/// marker type that reads the kind and refuses another, and the constant that is written.
-pub(crate) fn serde_impls(input: &DeriveInput, kind_marker: TokenStream, kind: TokenStream) -> TokenStream {
-    let ident = &input.ident;
-    let name = ident.to_string();
-    let container = attributes(&input.attrs, &["serde"]);
-    let krate = (!says(&input.attrs, "crate"))
-        .then(|| quote!(#[serde(crate = "::genclient_runtime::__private::serde")]));
-    let rename = (!says(&input.attrs, "rename")).then(|| quote!(#[serde(rename = #name)]));
-    let expecting = (!says(&input.attrs, "expecting")).then(|| {
-        let text = format!("an object of the kind {name}");
-        quote!(#[serde(expecting = #text)])
-    });
-    let fields = fields(input);
-    let idents: Vec<_> = fields.iter().filter_map(|field| field.ident.as_ref()).collect();
-    let borrowed = fields.iter().map(|field| {
-        let (serde, ident, ty) = (serde_of(field), &field.ident, &field.ty);
-        quote!(#serde #ident: &'__object #ty)
-    });
-    let owned = fields.iter().map(|field| {
-        let (serde, ident, ty) = (serde_of(field), &field.ident, &field.ty);
-        quote!(#serde #ident: #ty)
-    });
-    quote! {
-        impl __rt::serde::Serialize for #ident {
-            fn serialize<S: __rt::serde::Serializer>(&self, serializer: S) -> ::core::result::Result<S::Ok, S::Error> {
-                #[derive(__rt::serde::Serialize)]
-                #krate
-                #rename
-                #(#container)*
-                struct Mirror<'__object> {
-                    #[serde(rename = "apiVersion")]
-                    api_version: &'static str,
-                    #[serde(rename = "kind")]
-                    kind: &'static str,
-                    #(#borrowed,)*
-                }
-                __rt::serde::Serialize::serialize(
-                    &Mirror {
-                        api_version: <Self as __rt::k8s_openapi::Resource>::API_VERSION,
-                        kind: #kind,
-                        #(#idents: &self.#idents,)*
-                    },
-                    serializer,
-                )
-            }
-        }
-
-        impl<'de> __rt::serde::Deserialize<'de> for #ident {
-            fn deserialize<D: __rt::serde::Deserializer<'de>>(deserializer: D) -> ::core::result::Result<Self, D::Error> {
-                #[derive(__rt::serde::Deserialize)]
-                #krate
-                #rename
-                #expecting
-                #(#container)*
-                struct Mirror {
-                    #[serde(rename = "apiVersion", default)]
-                    #[allow(dead_code, reason = "reading it checks it")]
-                    api_version: __rt::ApiVersion<#ident>,
-                    #[serde(rename = "kind", default)]
-                    #[allow(dead_code, reason = "reading it checks it")]
-                    kind: #kind_marker,
-                    #(#owned,)*
-                }
-                let mirror: Mirror = __rt::serde::Deserialize::deserialize(deserializer)?;
-                ::core::result::Result::Ok(Self { #(#idents: mirror.#idents,)* })
-            }
-        }
-    }
-}
-
-/// `JsonSchema` for the struct: its fields without `metadata`, whose schema is the server's own.
-pub(crate) fn schema_impl(input: &DeriveInput) -> TokenStream {
-    let ident = &input.ident;
-    let name = ident.to_string();
-    let container = attributes(&input.attrs, &["serde", "schemars", "doc"]);
-    let fields = fields(input);
-    let mirrored = fields
-        .iter()
-        .filter(|field| field.ident.as_ref().is_none_or(|ident| ident != "metadata"))
-        .map(|field| {
-            let attrs = attributes(&field.attrs, &["schemars", "doc", "validate", "garde"]);
-            let serde = serde_of(field);
-            let (ident, ty) = (&field.ident, field.ty.to_token_stream());
-            quote!(#(#attrs)* #serde #ident: #ty)
-        });
-    quote! {
-        #[derive(__rt::schemars::JsonSchema)]
-        #[schemars(crate = "::genclient_runtime::__private::schemars", rename = #name)]
-        #(#container)*
-        #[allow(dead_code, reason = "the derive above reads the fields, no code does")]
-        struct __Schema {
-            #(#mirrored,)*
-        }
-
-        impl __rt::schemars::JsonSchema for #ident {
-            fn schema_name() -> ::std::borrow::Cow<'static, str> {
-                <__Schema as __rt::schemars::JsonSchema>::schema_name()
-            }
-
-            fn json_schema(generator: &mut __rt::schemars::SchemaGenerator) -> __rt::schemars::Schema {
-                <__Schema as __rt::schemars::JsonSchema>::json_schema(generator)
-            }
-        }
-    }
 }

@@ -1,46 +1,49 @@
 //! `#[derive(GenClient)]`.
 
-use genclient::{decl::ResourceDecl, diag::Ctxt};
+use genclient::{
+    decl::{Field, ResourceDecl},
+    diag::Ctxt,
+};
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::{DeriveInput, spanned::Spanned as _};
 
-use crate::{crd, mirror};
+use crate::{crd, mirror::Mirrored, runtime, schema, wire};
 
 pub(crate) fn derive(cx: &Ctxt, input: &DeriveInput) -> Option<TokenStream> {
     let decl = ResourceDecl::parse(cx, input)?;
-    let ident = &decl.ident;
+    let mirrored = Mirrored::new(&decl.shape, &["metadata", "status"]);
+    let ident = &mirrored.ident;
+    let runtime = runtime::path(decl.attrs.krate.as_ref());
     let kind = ident.to_string();
     let list_kind = format!("{kind}List");
     let plural = decl.plural();
-    let scope = match decl.attrs.cluster_scoped {
-        true => quote!(ClusterResourceScope),
-        false => quote!(NamespaceResourceScope),
-    };
-    let serde = mirror::serde_impls(
-        input,
-        quote!(__rt::Kind<#ident>),
-        quote!(<Self as __rt::k8s_openapi::Resource>::KIND),
-    );
-    let schema = (!decl.attrs.no_crd).then(|| mirror::schema_impl(input));
-    let crd = (!decl.attrs.no_crd).then(|| crd::implement(&decl));
+    let scope =
+        if decl.attrs.cluster_scoped { quote!(ClusterResourceScope) } else { quote!(NamespaceResourceScope) };
+    let serde = wire::implement(&mirrored);
+    let schema = (!decl.attrs.no_crd).then(|| schema::implement(&mirrored));
+    let crd = (!decl.attrs.no_crd).then(|| crd::implement(&decl, ident));
     let methods = method_types(&decl);
-    let has_impls = spec_and_status(input);
+    let has_impls = spec_and_status(&mirrored);
     // The marker carries the struct's place, so that a missing `group_version!` is reported there.
-    let marker = quote_spanned!(ident.span()=> __GenclientGroupVersion);
-    let assertions = quote_spanned! {ident.span()=>
+    let written = &decl.ident;
+    let marker = quote_spanned!(written.span()=> __genclient_group_version::Marker);
+    let allowed = runtime::allowed_lints();
+    let assertions = quote_spanned! {written.span()=>
         const _: () = {
-            __rt::api_type_is_clone::<#ident>();
-            __rt::api_type_is_debug::<#ident>();
+            __rt::api_type_is_clone::<#written>();
+            __rt::api_type_is_debug::<#written>();
         };
     };
     Some(quote! {
         #[allow(unused_imports, reason = "`group_version!` in this module takes precedence over it")]
-        use ::genclient_runtime::__private::fallback::*;
+        use #runtime::__private::fallback::*;
 
+        #allowed
         const _: () = {
-            use ::genclient_runtime::__private as __rt;
+            use #runtime::__private as __rt;
 
+            #[automatically_derived]
             impl __rt::k8s_openapi::Resource for #ident {
                 const API_VERSION: &'static str = <#marker as __rt::GroupVersion>::API_VERSION;
                 const GROUP: &'static str = <#marker as __rt::GroupVersion>::GROUP;
@@ -50,10 +53,12 @@ pub(crate) fn derive(cx: &Ctxt, input: &DeriveInput) -> Option<TokenStream> {
                 type Scope = __rt::k8s_openapi::#scope;
             }
 
+            #[automatically_derived]
             impl __rt::k8s_openapi::ListableResource for #ident {
                 const LIST_KIND: &'static str = #list_kind;
             }
 
+            #[automatically_derived]
             impl __rt::k8s_openapi::Metadata for #ident {
                 type Ty = __rt::ObjectMeta;
 
@@ -77,14 +82,13 @@ pub(crate) fn derive(cx: &Ctxt, input: &DeriveInput) -> Option<TokenStream> {
 }
 
 /// kube's `HasSpec` and `HasStatus`, where there are such fields.
-fn spec_and_status(input: &DeriveInput) -> TokenStream {
-    let ident = &input.ident;
-    let fields = mirror::fields(input);
-    let field =
-        |name: &str| fields.iter().find(|field| field.ident.as_ref().is_some_and(|ident| ident == name));
-    let spec = field("spec").filter(|field| !mirror::is_option(&field.ty)).map(|field| {
-        let ty = &field.ty;
+fn spec_and_status(mirrored: &Mirrored<'_>) -> TokenStream {
+    let ident = &mirrored.ident;
+    let shape = mirrored.shape;
+    let spec = shape.field("spec").filter(|spec| spec.option_item().is_none()).map(|spec| {
+        let ty = &spec.ty;
         quote! {
+            #[automatically_derived]
             impl __rt::kube::core::object::HasSpec for #ident {
                 type Spec = #ty;
 
@@ -98,13 +102,14 @@ fn spec_and_status(input: &DeriveInput) -> TokenStream {
             }
         }
     });
-    let status = field("status").and_then(|field| option_item(&field.ty)).map(|ty| {
+    let status = shape.field("status").and_then(Field::option_item).map(|ty| {
         quote! {
+            #[automatically_derived]
             impl __rt::kube::core::object::HasStatus for #ident {
                 type Status = #ty;
 
                 fn status(&self) -> ::core::option::Option<&Self::Status> {
-                    self.status.as_ref()
+                    ::core::option::Option::as_ref(&self.status)
                 }
 
                 fn status_mut(&mut self) -> &mut ::core::option::Option<Self::Status> {
@@ -114,17 +119,6 @@ fn spec_and_status(input: &DeriveInput) -> TokenStream {
         }
     });
     quote!(#spec #status)
-}
-
-/// `T` of `Option<T>`.
-fn option_item(ty: &syn::Type) -> Option<&syn::Type> {
-    let syn::Type::Path(path) = ty else { return None };
-    let last = path.path.segments.last().filter(|last| last.ident == "Option")?;
-    let syn::PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
-    arguments.args.iter().find_map(|argument| match argument {
-        syn::GenericArgument::Type(ty) => Some(ty),
-        _ => None,
-    })
 }
 
 /// Checks, where they are written, that the types which `method(…)` names can be sent and received.
@@ -138,8 +132,5 @@ fn method_types(decl: &ResourceDecl) -> TokenStream {
         [check(&method.input, quote!(method_input)), check(&method.result, quote!(method_result))]
     });
     let checks: Vec<_> = checks.flatten().collect();
-    match checks.is_empty() {
-        true => quote!(),
-        false => quote!(const _: () = { #(#checks)* };),
-    }
+    if checks.is_empty() { quote!() } else { quote!(const _: () = { #(#checks)* };) }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
+    decl::CrdGroupError,
     diag::{Ctxt, Diagnostic},
     model::{Group, Model, Resource, Version},
     names,
@@ -293,7 +294,12 @@ fn versions(group: &Group, cx: &Cx) {
 /// What the API server asks of a CRD.
 fn crds(group: &Group, cx: &Cx) {
     const APPROVED: &str = "api-approved.kubernetes.io";
-    if group.name.is_empty() {
+    if let Some(wrong) = CrdGroupError::of(&group.name) {
+        for resource in group.versions.iter().flat_map(|version| &version.resources) {
+            if resource.crd {
+                cx.error(Diagnostic::new(at(resource), wrong.message()).help(wrong.help()));
+            }
+        }
         return;
     }
     for (kind, versions) in by_kind(group) {

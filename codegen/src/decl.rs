@@ -1,10 +1,17 @@
 //! What one annotated item says: the part of the front end that the derives and the command line share.
 
+mod group;
+mod shape;
+mod wire;
+
 use proc_macro2::{Ident, Span, TokenStream};
-use syn::{Data, DeriveInput, Fields, Token, Type, ext::IdentExt as _, parse::Parser, spanned::Spanned as _};
+use syn::{DeriveInput, Token, Type, parse::Parser, spanned::Spanned as _};
+
+pub use group::CrdGroupError;
+pub use shape::{Field, Shape};
 
 use crate::{
-    attr::{Entry, ResourceAttrs, Spanned, entries, resource_attrs},
+    attr::{Entry, ResourceAttrs, Spanned, crate_path, entries, resource_attrs},
     diag::{Ctxt, Diagnostic, did_you_mean},
     names,
 };
@@ -20,19 +27,24 @@ pub struct ResourceDecl {
     pub attrs: ResourceAttrs,
     /// Whether there is a `status` field.
     pub has_status: bool,
+    /// The struct's fields.
+    pub shape: Shape,
 }
 
 impl ResourceDecl {
     /// Reads the struct. What is wrong is told to `cx`; `None` where nothing sensible is left.
     pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Self> {
-        let fields = named_fields(cx, input, "GenClient");
-        let has_status = fields.as_ref().is_some_and(|fields| field(fields, "status").is_some());
+        let shape = Shape::parse(cx, input, "GenClient");
+        let has_status = shape.as_ref().is_some_and(|shape| shape.field("status").is_some());
         let attrs = resource_attrs(cx, &input.attrs, has_status);
         check_kind(cx, &input.ident, &attrs);
-        let fields = fields?;
-        check_metadata(cx, input, &fields, "ObjectMeta");
-        check_reserved(cx, &fields);
-        Some(Self { ident: input.ident.clone(), docs: docs(&input.attrs), attrs, has_status })
+        let shape = shape?;
+        shape.check_metadata(cx, "ObjectMeta");
+        if !attrs.no_status {
+            shape.check_status(cx);
+        }
+        wire::check(cx, &shape, &["metadata", "status"]);
+        Some(Self { ident: input.ident.clone(), docs: docs(&input.attrs), attrs, has_status, shape })
     }
 
     /// The plural, given or derived.
@@ -56,20 +68,19 @@ pub struct ListDecl {
     pub ident: Ident,
     /// The type of the items.
     pub item: syn::Path,
+    /// `crate = "…"`
+    pub krate: Option<syn::Path>,
+    /// The struct's fields.
+    pub shape: Shape,
 }
 
 impl ListDecl {
     /// Reads the struct. What is wrong is told to `cx`; `None` where nothing sensible is left.
     pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Self> {
-        let fields = named_fields(cx, input, "GenClientList")?;
-        check_metadata(cx, input, &fields, "ListMeta");
-        check_reserved(cx, &fields);
-        for attr in input.attrs.iter().filter(|attr| attr.path().is_ident("genclient")) {
-            cx.error(
-                Diagnostic::new(attr.span(), "a list type takes no `#[genclient(…)]`")
-                    .help("put it on the type of the items"),
-            );
-        }
+        let shape = Shape::parse(cx, input, "GenClientList")?;
+        shape.check_metadata(cx, "ListMeta");
+        wire::check(cx, &shape, &["metadata", "items"]);
+        let krate = list_attrs(cx, &input.attrs);
         let list = input.ident.to_string();
         let expected = match list.strip_suffix("List") {
             Some(item) if !item.is_empty() => item,
@@ -81,17 +92,18 @@ impl ListDecl {
                 return None;
             }
         };
-        let Some(items) = field(&fields, "items") else {
+        let Some(items) = shape.field("items") else {
             cx.error(
                 Diagnostic::new(input.ident.span(), format!("`{list}` has no field `items`"))
                     .help(format!("add `pub items: Vec<{expected}>`")),
             );
             return None;
         };
-        let item = vec_item(&items.ty);
-        match item {
-            Some(path) if last_segment(path) == Some(expected.to_owned()) => {
-                Some(Self { ident: input.ident.clone(), item: path.clone() })
+        match items.vec_item() {
+            Some(Type::Path(item))
+                if item.path.segments.last().is_some_and(|last| last.ident == expected) =>
+            {
+                Some(Self { ident: input.ident.clone(), item: item.path.clone(), krate, shape })
             }
             _ => {
                 cx.error(
@@ -105,6 +117,23 @@ impl ListDecl {
             }
         }
     }
+}
+
+/// Reads the `#[genclient(…)]` of a list, which only says where the runtime is.
+fn list_attrs(cx: &Ctxt, attrs: &[syn::Attribute]) -> Option<syn::Path> {
+    let mut krate = None;
+    for attr in attrs.iter().filter(|attr| attr.path().is_ident("genclient")) {
+        let entries =
+            attr.meta.require_list().map(|list| entries(cx, list.tokens.clone())).unwrap_or_default();
+        match &entries[..] {
+            [entry] if entry.name == "crate" && krate.is_none() => krate = crate_path(cx, entry),
+            _ => cx.error(
+                Diagnostic::new(attr.span(), "a list type takes no `#[genclient(…)]` but `crate = \"…\"`")
+                    .help("put it on the type of the items"),
+            ),
+        }
+    }
+    krate
 }
 
 /// The input of `group_version!`.
@@ -146,7 +175,10 @@ impl GroupVersionDecl {
             Ok((Ok(text), rest)) => (text, rest),
             Ok((Err(span), rest)) if rest.is_empty() => return Some(Self::Parent(span)),
             Ok((Err(_), rest)) => {
-                cx.error(Diagnostic::new(rest.span(), "`group_version!(super)` takes nothing else"));
+                cx.error(
+                    Diagnostic::new(rest.span(), "`group_version!(super)` takes nothing else")
+                        .help("remove it; the parent module's has it"),
+                );
                 return None;
             }
             Err(error) => {
@@ -158,8 +190,13 @@ impl GroupVersionDecl {
         let value = text.value();
         let (group, version) = value.rsplit_once('/').unwrap_or(("", &value));
         let mut valid = true;
-        // The core group has no name, and then no slash either.
-        if value.contains('/')
+        if group.is_empty() && value.contains('/') {
+            cx.error(
+                Diagnostic::new(text.span(), "there is no group before the `/`")
+                    .help(format!("the core group has no name: write `group_version!(\"{version}\")`")),
+            );
+            valid = false;
+        } else if !group.is_empty()
             && let Err(why) = names::dns_subdomain(group)
         {
             cx.error(
@@ -176,11 +213,19 @@ impl GroupVersionDecl {
             valid = false;
         }
         let mut ident = None;
+        let mut first = None;
         for entry in entries(cx, rest) {
-            match entry.name.to_string().as_str() {
-                "ident" if ident.is_none() => ident = group_ident(cx, &entry),
-                "ident" => cx.error(Diagnostic::new(entry.span(), "`ident` is given twice")),
-                other => {
+            match (entry.name.to_string().as_str(), first) {
+                ("ident", None) => {
+                    first = Some(entry.span());
+                    ident = group_ident(cx, &entry);
+                }
+                ("ident", Some(first)) => cx.error(
+                    Diagnostic::new(entry.span(), "`ident` is given twice")
+                        .help("remove one of them")
+                        .related(first, "first given here"),
+                ),
+                (other, _) => {
                     let error = Diagnostic::new(entry.span(), format!("`group_version!` has no `{other}`"));
                     cx.error(match did_you_mean(other, ["ident"]) {
                         Some(near) => error.help(format!("did you mean `{near}`?")),
@@ -238,97 +283,6 @@ fn check_kind(cx: &Ctxt, ident: &Ident, attrs: &ResourceAttrs) {
                 .help("choose another one: `#[genclient(plural = \"…\")]`"),
         );
     }
-}
-
-type NamedFields = syn::punctuated::Punctuated<syn::Field, Token![,]>;
-
-/// The fields of a struct that a derive can work on.
-fn named_fields(cx: &Ctxt, input: &DeriveInput, derive: &str) -> Option<NamedFields> {
-    let what = match &input.data {
-        Data::Struct(data) => match &data.fields {
-            Fields::Named(fields) => {
-                if !input.generics.params.is_empty() {
-                    cx.error(
-                        Diagnostic::new(
-                            input.generics.span(),
-                            format!("`#[derive({derive})]` cannot be put on a generic struct"),
-                        )
-                        .help("an API type has one fixed shape: write the types out"),
-                    );
-                    return None;
-                }
-                return Some(fields.named.clone());
-            }
-            Fields::Unnamed(_) => "a tuple struct",
-            Fields::Unit => "a struct without fields",
-        },
-        Data::Enum(_) => "an enum",
-        Data::Union(_) => "a union",
-    };
-    cx.error(
-        Diagnostic::new(input.ident.span(), format!("`#[derive({derive})]` cannot be put on {what}"))
-            .help("an API type is a struct with named fields, `metadata` among them"),
-    );
-    None
-}
-
-fn field<'f>(fields: &'f NamedFields, name: &str) -> Option<&'f syn::Field> {
-    fields.iter().find(|field| field.ident.as_ref().is_some_and(|ident| ident.unraw() == name))
-}
-
-fn check_metadata(cx: &Ctxt, input: &DeriveInput, fields: &NamedFields, expected: &str) {
-    let Some(metadata) = field(fields, "metadata") else {
-        cx.error(
-            Diagnostic::new(input.ident.span(), format!("`{}` has no field `metadata`", input.ident))
-                .help(format!("add `pub metadata: {expected}`")),
-        );
-        return;
-    };
-    let right = match &metadata.ty {
-        Type::Path(path) => last_segment(&path.path).is_some_and(|name| name == expected),
-        _ => false,
-    };
-    if !right {
-        cx.error(
-            Diagnostic::new(metadata.ty.span(), format!("`metadata` must be of the type `{expected}`"))
-                .help(format!("use `k8s_openapi::apimachinery::pkg::apis::meta::v1::{expected}`")),
-        );
-    }
-}
-
-/// `apiVersion` and `kind` are constants of the type; a field of that name would be written twice.
-fn check_reserved(cx: &Ctxt, fields: &NamedFields) {
-    for field in fields {
-        let Some(ident) = &field.ident else { continue };
-        if ident.unraw() == "kind" || ident.unraw() == "api_version" {
-            cx.error(
-                Diagnostic::new(ident.span(), format!("`{ident}` cannot be a field of the object itself"))
-                    .help("the derive reads and writes `apiVersion` and `kind`; remove the field"),
-            );
-        }
-    }
-}
-
-/// `T` of `Vec<T>`.
-fn vec_item(ty: &Type) -> Option<&syn::Path> {
-    let Type::Path(path) = ty else { return None };
-    let last = path.path.segments.last()?;
-    if last.ident != "Vec" {
-        return None;
-    }
-    match &last.arguments {
-        syn::PathArguments::AngleBracketed(arguments) if arguments.args.len() == 1 => {
-            match arguments.args.first()? {
-                syn::GenericArgument::Type(Type::Path(item)) => Some(&item.path),
-                _ => None,
-            }
-        }
-        _ => None,
-    }
-}
-
-fn last_segment(path: &syn::Path) -> Option<String> {
-    path.segments.last().map(|segment| segment.ident.to_string())
 }
 
 /// The documentation in these attributes, a line each, without the space after the slashes.

@@ -2,6 +2,7 @@
 
 use std::{fmt, marker::PhantomData};
 
+pub use genclient_macros::__group_version as group_version;
 pub use k8s_openapi::{
     self,
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
@@ -26,10 +27,22 @@ pub trait GroupVersion {
     const API_VERSION: &'static str;
 }
 
+/// The group and version of the parent module, for a module that shares them.
+#[diagnostic::on_unimplemented(
+    message = "the parent module has no `group_version!`",
+    label = "the group and the version of the parent module are not known",
+    note = "name the group and the version here, as in `group_version!(\"samplecrd.k8s.io/v1\")`"
+)]
+pub trait ParentGroupVersion {
+    type GroupVersion: GroupVersion;
+}
+
 /// The marker of a module without `group_version!`. It is imported by a glob, so the marker that
 /// `group_version!` defines in the module takes precedence.
 pub mod fallback {
-    pub struct __GenclientGroupVersion;
+    pub mod __genclient_group_version {
+        pub struct Marker;
+    }
 }
 
 /// Deserializes `apiVersion` and rejects all values but that of the type.
@@ -133,6 +146,18 @@ const fn equal(a: &[u8], b: &[u8]) -> bool {
         i += 1;
     }
     true
+}
+
+/// Whether the API server takes CRDs in this group.
+pub const fn has_dot(group: &str) -> bool {
+    let mut i = 0;
+    while i < group.len() {
+        if group.as_bytes()[i] == b'.' {
+            return true;
+        }
+        i += 1;
+    }
+    false
 }
 
 /// Concatenates `a.b` at compile time.

@@ -96,6 +96,7 @@ pub mod events;
 pub mod factory;
 pub mod informer;
 pub mod lister;
+mod macros;
 pub mod meta;
 pub mod metrics;
 pub mod object;
@@ -122,7 +123,7 @@ pub use selector::Selector;
 pub use workqueue::{Action, Priority, WorkQueue};
 
 // The derives of annotated types.
-pub use genclient_macros::{GenClient, GenClientList, group_version};
+pub use genclient_macros::{GenClient, GenClientList};
 
 // What generated code needs of other crates.
 pub use k8s_openapi::{

@@ -14,15 +14,15 @@ fn the_macros_say_what_is_wrong_where_it_is() {
     trybuild::TestCases::new().compile_fail("ui/*/*.rs");
 }
 
-/// The errors and helps of a compiler's output that come from the derives: those without a code.
+/// The errors, notes and helps of a compiler's output that come from the derives: those without a code,
+/// and what a derive has asked the compiler to evaluate.
 fn messages(stderr: &str) -> Vec<String> {
     let mut messages = Vec::new();
     for line in stderr.lines() {
-        if let Some(message) = line.strip_prefix("error: ") {
-            messages.push(message.to_owned());
-        } else if let Some(help) = line.trim_start().strip_prefix("help: ") {
-            messages.push(help.to_owned());
-        }
+        let line = line.trim_start();
+        let starts = ["error: ", "error[E0080]: evaluation panicked: ", "note: ", "help: "];
+        let message = starts.iter().find_map(|start| line.strip_prefix(start));
+        messages.extend(message.map(str::to_owned));
     }
     messages.sort();
     messages
@@ -32,7 +32,8 @@ fn messages(stderr: &str) -> Vec<String> {
 fn the_command_line_says_the_same_of_the_same_file() {
     let ui = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("ui");
     let mut compared = 0;
-    for topic in ["attributes", "group_version", "list", "methods", "names", "shape", "verbs"] {
+    for topic in ["attributes", "crd", "group_version", "list", "methods", "names", "serde", "shape", "verbs"]
+    {
         for entry in fs::read_dir(ui.join(topic)).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().is_none_or(|end| end != "rs") {
@@ -43,10 +44,17 @@ fn the_command_line_says_the_same_of_the_same_file() {
                 (PathBuf::from("ui/src/lib.rs"), fs::read_to_string(&path).unwrap()),
             ]);
             let errors = genclient::model(&Sources::load(&files, &["ui".to_owned()])).unwrap_err();
-            let mut said: Vec<String> = errors
-                .into_iter()
-                .flat_map(|error| std::iter::once(error.message).chain(error.help))
-                .collect();
+            let mut said: Vec<String> = Vec::new();
+            for error in errors {
+                said.push(error.message);
+                said.extend(error.help);
+                said.extend(
+                    error
+                        .related
+                        .into_iter()
+                        .map(|(at, label)| format!("{label}, in line {}", at.unwrap().line)),
+                );
+            }
             said.sort();
             let stderr = fs::read_to_string(path.with_extension("stderr")).unwrap();
             assert_eq!(said, messages(&stderr), "{}", path.display());

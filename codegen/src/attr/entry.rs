@@ -1,24 +1,35 @@
 //! The shape of an attribute: entries between commas, each a word, `word = value` or `word(…)`.
 
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
-use quote::ToTokens;
+use quote::{ToTokens, quote};
 use syn::{
     Lit, LitBool, LitInt, LitStr, Token,
     ext::IdentExt,
-    parse::{ParseStream, Parser},
+    parse::{Parse, ParseStream, Parser},
     spanned::Spanned as _,
 };
 
-use super::resource::Spanned;
+use super::rule::Rule;
 use crate::diag::{Ctxt, Diagnostic};
 
+/// A value and where it was written.
+#[derive(Clone, Debug)]
+pub struct Spanned<T> {
+    /// Where it was written.
+    pub span: Span,
+    /// The value.
+    pub value: T,
+}
+
 /// One entry of an attribute.
+#[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub name: Ident,
     pub value: Value,
 }
 
 /// What follows the name of an entry.
+#[derive(Clone, Debug)]
 pub(crate) enum Value {
     /// Nothing.
     Flag,
@@ -31,7 +42,7 @@ pub(crate) enum Value {
 /// Cuts a list of tokens at its commas and reads each piece as an entry; a piece that is none is an
 /// error of its own and leaves the others alone.
 pub(crate) fn entries(cx: &Ctxt, tokens: TokenStream) -> Vec<Entry> {
-    pieces(tokens).into_iter().filter_map(|piece| cx.ok(Entry::parse.parse2(piece))).collect()
+    pieces(tokens).into_iter().filter_map(|piece| cx.ok(Entry::parse(piece))).collect()
 }
 
 /// The tokens between the commas, without a last empty piece.
@@ -56,37 +67,59 @@ fn pieces(tokens: TokenStream) -> Vec<TokenStream> {
     pieces
 }
 
+impl ToTokens for Entry {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        let name = &self.name;
+        tokens.extend(match &self.value {
+            Value::Flag => quote!(#name),
+            Value::Assign(value) => quote!(#name = #value),
+            Value::Args(args) => quote!(#name(#args)),
+        });
+    }
+}
+
 impl Entry {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        if !input.peek(syn::Ident::peek_any) {
-            return Err(input.error("expected the name of an attribute"));
-        }
-        let name = Ident::parse_any(input)?;
-        let value = if input.is_empty() {
-            Value::Flag
-        } else if input.peek(Token![=]) {
-            input.parse::<Token![=]>()?;
-            if input.is_empty() {
-                return Err(syn::Error::new(name.span(), format!("`{name} =` needs a value")));
+    fn parse(piece: TokenStream) -> Result<Self, Diagnostic> {
+        let mut trees = piece.into_iter();
+        let name = match trees.next() {
+            Some(TokenTree::Ident(name)) => name,
+            // What a macro puts in as a whole is in a group without delimiters.
+            Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::None => {
+                return Self::parse(group.stream().into_iter().chain(trees).collect());
             }
-            return Ok(Self { name, value: Value::Assign(input.parse()?) });
-        } else {
-            match input.parse::<TokenTree>()? {
-                TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => {
-                    Value::Args(group.stream())
-                }
-                other => {
-                    return Err(syn::Error::new(
-                        other.span(),
-                        format!("expected `=`, `(` or `,` after `{name}`"),
-                    ));
-                }
+            other => {
+                let span = other.map_or_else(Span::call_site, |tree| tree.span());
+                return Err(Diagnostic::new(span, "expected the name of an attribute").help(
+                    "write attributes as `name`, `name = value` or `name(…)`, with commas between them",
+                ));
             }
         };
-        match input.is_empty() {
-            true => Ok(Self { name, value }),
-            false => Err(input.error(format!("expected `,` after `{name}`"))),
+        let value = match trees.next() {
+            None => Value::Flag,
+            Some(TokenTree::Punct(equals)) if equals.as_char() == '=' => {
+                let value: TokenStream = trees.by_ref().collect();
+                if value.is_empty() {
+                    return Err(Diagnostic::new(name.span(), format!("`{name} =` needs a value"))
+                        .help("write a value after `=`"));
+                }
+                Value::Assign(value)
+            }
+            Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => {
+                Value::Args(group.stream())
+            }
+            Some(other) => {
+                return Err(Diagnostic::new(
+                    other.span(),
+                    format!("expected `=`, `(` or `,` after `{name}`"),
+                )
+                .help("put a comma between two attributes"));
+            }
+        };
+        if let Some(more) = trees.next() {
+            return Err(Diagnostic::new(more.span(), format!("expected `,` after `{name}`"))
+                .help("put a comma between two attributes"));
         }
+        Ok(Self { name, value })
     }
 
     /// The place to mark when the entry as a whole is wrong.
@@ -94,84 +127,74 @@ impl Entry {
         self.name.span()
     }
 
-    fn wrong(&self, expected: &str) -> Diagnostic {
-        Diagnostic::new(self.span(), format!("`{}` is written `{expected}`", self.name))
+    /// Reports that the entry has another form than the one which the help shows.
+    pub fn wrong_form(&self, cx: &Ctxt, form: &str) {
+        let name = &self.name;
+        let message = match &self.value {
+            Value::Flag => format!("`{name}` needs a value"),
+            Value::Assign(_) => format!("`{name}` takes nothing after `=`"),
+            Value::Args(_) => format!("`{name}` takes nothing between parentheses"),
+        };
+        cx.error(Diagnostic::new(self.span(), message).help(format!("write `{form}`")));
+    }
+
+    /// The value after `=`, which must be a `T`.
+    fn assigned<T: Parse>(&self, cx: &Ctxt, what: &str, form: &str) -> Option<T> {
+        let Value::Assign(tokens) = &self.value else {
+            self.wrong_form(cx, form);
+            return None;
+        };
+        let parsed = syn::parse2::<T>(tokens.clone()).ok();
+        if parsed.is_none() {
+            cx.error(
+                Diagnostic::new(tokens.span(), format!("the value of `{}` must be {what}", self.name))
+                    .help(format!("write `{form}`")),
+            );
+        }
+        parsed
     }
 
     /// A word that takes no value.
     pub fn flag(&self, cx: &Ctxt) -> Option<Span> {
-        match &self.value {
-            Value::Flag => Some(self.span()),
-            _ => {
-                let name = self.name.to_string();
-                cx.error(self.wrong(&name).help(format!("`{name}` takes no value")));
-                None
-            }
+        if !matches!(self.value, Value::Flag) {
+            self.wrong_form(cx, &self.name.to_string());
+            return None;
         }
+        Some(self.span())
     }
 
     /// `word = "text"`.
     pub fn string(&self, cx: &Ctxt) -> Option<Spanned<String>> {
-        match &self.value {
-            Value::Assign(tokens) => match syn::parse2::<LitStr>(tokens.clone()) {
-                Ok(text) => Some(Spanned { span: text.span(), value: text.value() }),
-                Err(_) => {
-                    cx.error(Diagnostic::new(
-                        tokens.span(),
-                        format!("expected a string, as in `{} = \"…\"`", self.name),
-                    ));
-                    None
-                }
-            },
-            _ => {
-                cx.error(self.wrong(&format!("{} = \"…\"", self.name)));
-                None
-            }
-        }
+        let text: LitStr = self.assigned(cx, "a string", &format!("{} = \"…\"", self.name))?;
+        Some(Spanned { span: text.span(), value: text.value() })
+    }
+
+    /// `word = "text"` where the text must follow a rule.
+    pub(super) fn checked(&self, cx: &Ctxt, rule: &Rule) -> Option<Spanned<String>> {
+        let text = self.string(cx)?;
+        let Err(why) = (rule.check)(&text.value) else { return Some(text) };
+        let shown = text.value.replace('\n', "\\n");
+        cx.error(
+            Diagnostic::new(text.span, format!("`{shown}` is not a valid {}: {why}", rule.what))
+                .help(rule.help),
+        );
+        None
     }
 
     /// `word`, `word = true` or `word = false`.
     pub fn bool(&self, cx: &Ctxt) -> Option<Spanned<bool>> {
-        match &self.value {
-            Value::Flag => Some(Spanned { span: self.span(), value: true }),
-            Value::Assign(tokens) => match syn::parse2::<LitBool>(tokens.clone()) {
-                Ok(flag) => Some(Spanned { span: flag.span(), value: flag.value }),
-                Err(_) => {
-                    cx.error(Diagnostic::new(
-                        tokens.span(),
-                        format!("expected `true` or `false`, as in `{} = false`", self.name),
-                    ));
-                    None
-                }
-            },
-            Value::Args(_) => {
-                cx.error(self.wrong(&format!("{0}` or `{0} = false", self.name)));
-                None
-            }
+        if matches!(self.value, Value::Flag) {
+            return Some(Spanned { span: self.span(), value: true });
         }
+        let form = format!("{0}` or `{0} = false", self.name);
+        let flag: LitBool = self.assigned(cx, "`true` or `false`", &form)?;
+        Some(Spanned { span: flag.span(), value: flag.value })
     }
 
     /// `word = 1`.
     pub fn int(&self, cx: &Ctxt) -> Option<i32> {
-        let Value::Assign(tokens) = &self.value else {
-            cx.error(self.wrong(&format!("{} = 1", self.name)));
-            return None;
-        };
-        // A minus sign is a token of its own.
-        let negative =
-            matches!(tokens.clone().into_iter().next(), Some(TokenTree::Punct(p)) if p.as_char() == '-');
-        let digits: TokenStream = tokens.clone().into_iter().skip(usize::from(negative)).collect();
-        let number = syn::parse2::<LitInt>(digits).and_then(|number| number.base10_parse::<i32>());
-        match number {
-            Ok(number) => Some(if negative { -number } else { number }),
-            Err(_) => {
-                cx.error(Diagnostic::new(
-                    tokens.span(),
-                    format!("expected a number, as in `{} = 1`", self.name),
-                ));
-                None
-            }
-        }
+        let number: Number = self.assigned(cx, "a 32-bit integer", &format!("{} = 1", self.name))?;
+        Some(number.0)
     }
 
     /// `word(…)`, with an example of what stands between the parentheses.
@@ -179,7 +202,7 @@ impl Entry {
         match &self.value {
             Value::Args(tokens) => Some(tokens.clone()),
             _ => {
-                cx.error(self.wrong(&format!("{}({example})", self.name)));
+                self.wrong_form(cx, &format!("{}({example})", self.name));
                 None
             }
         }
@@ -196,13 +219,17 @@ impl Entry {
                 _ => None,
             })
             .collect();
-        match strings.map(<[_; 2]>::try_from) {
-            Some(Ok([key, value])) => Some((key, value)),
-            _ => {
-                cx.error(self.wrong(&format!("{}({example})", self.name)));
-                None
-            }
-        }
+        let Some(Ok([key, value])) = strings.map(<[_; 2]>::try_from) else {
+            cx.error(
+                Diagnostic::new(
+                    self.span(),
+                    format!("`{}` needs a key and a value, both strings", self.name),
+                )
+                .help(format!("write `{}({example})`", self.name)),
+            );
+            return None;
+        };
+        Some((key, value))
     }
 
     /// `word(a, b)`: identifiers.
@@ -222,5 +249,18 @@ impl Entry {
         }
         // Where nothing that is left is a word, that has been told, and is not the same as nothing.
         (empty || !words.is_empty()).then_some(words)
+    }
+}
+
+/// A whole number, perhaps with a minus sign, which is a token of its own.
+struct Number(i32);
+
+impl Parse for Number {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let minus: Option<Token![-]> = input.parse()?;
+        let digits = input.parse::<LitInt>()?;
+        let sign = if minus.is_some() { "-" } else { "" };
+        let number = format!("{sign}{}", digits.base10_digits()).parse();
+        number.map(Self).map_err(|why| syn::Error::new(digits.span(), why))
     }
 }

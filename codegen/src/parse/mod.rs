@@ -87,12 +87,12 @@ impl Parser<'_> {
         match derive {
             Derive::Client => match (ResourceDecl::parse(&cx, input), group_version) {
                 (Some(decl), Ok(Some(group_version))) => {
-                    let found = self.found(module, location, decl);
+                    let found = self.found(module, location.clone(), decl);
                     self.declarations.resources.push((found, group_version.clone()));
                 }
                 (_, Ok(None)) => self.cx.error(
                     Diagnostic::new(
-                        Some(location),
+                        Some(location.clone()),
                         format!("the module of `{}` has no `group_version!`", input.ident),
                     )
                     .help(

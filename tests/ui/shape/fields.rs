@@ -24,4 +24,17 @@ pub struct Reserved {
     pub api_version: String,
 }
 
+#[derive(Clone, Debug, GenClient)]
+pub struct RawReserved {
+    pub metadata: ObjectMeta,
+    pub r#kind: String,
+    pub r#api_version: String,
+}
+
+#[derive(Clone, Debug, GenClient)]
+pub struct AlwaysReported {
+    pub metadata: ObjectMeta,
+    pub r#status: std::string::String,
+}
+
 fn main() {}
