@@ -67,10 +67,13 @@ build_venv() {
     lacks "$python has no venv module (on Debian and Ubuntu: the package python3.11-venv)"
   say "installing $service and its packages from PyPI (about 2 minutes)"
   "$python" -m venv "$target/venv"
-  # The list is complete and has the hash of every file. The one package without a wheel is built with what the
-  # interpreter brings along: a build of its own would download tools that nobody has checked.
-  "$target/venv/bin/python" -m pip install --quiet --no-input --disable-pip-version-check \
-    --require-hashes --no-deps --no-build-isolation --requirement "$here/openstack/$service.txt"
+  # The lists are complete and have the hash of every file. The one package without a wheel is built with the
+  # interpreter's own setuptools and the first list: an isolated build would download tools that nobody has checked.
+  local list
+  for list in build "$service"; do
+    "$target/venv/bin/python" -m pip install --quiet --no-input --disable-pip-version-check \
+      --require-hashes --no-deps --no-build-isolation --requirement "$here/openstack/$list.txt"
+  done
   # The folder is renamed once it is complete, and the scripts in it name the folder that they were made for.
   # Nothing here calls them: everything is started as "python FILE".
   find "$target/venv/bin" -type f -delete
@@ -113,8 +116,8 @@ folder_of() {
     kubernetes)
       echo "$cache/kubernetes-${kubernetes_version#v}-$(fingerprint "$1" go.mod go.sum tools.go etcd/main.go)"
       ;;
-    neutron) echo "$cache/neutron-29-$(fingerprint "$1" openstack/neutron.txt openstack/neutron_template.py)" ;;
-    keystone) echo "$cache/keystone-30-$(fingerprint "$1" openstack/keystone.txt openstack/keystone_template.py)" ;;
+    neutron) echo "$cache/neutron-29-$(fingerprint "$1" openstack/build.txt openstack/neutron.txt openstack/neutron_template.py)" ;;
+    keystone) echo "$cache/keystone-30-$(fingerprint "$1" openstack/build.txt openstack/keystone.txt openstack/keystone_template.py)" ;;
   esac
 }
 
