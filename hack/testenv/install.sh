@@ -105,8 +105,8 @@ fingerprint() {
   command -v "$sum" >/dev/null || sum="shasum -a 256"
   {
     printf '%s\n' "$kubernetes_version" "$control_plane" "$(uname -sm)"
-    declare -f build_venv "build_$name"
-    [[ $name == kubernetes ]] || python_version
+    declare -f "build_$name"
+    [[ $name == kubernetes ]] || { declare -f build_venv; python_version; }
     (cd "$here" && cat "$@")
   } | $sum | cut -c 1-12
 }

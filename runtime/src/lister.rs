@@ -4,14 +4,14 @@
 //! An object of a cluster-scoped kind is found by its name, and one of a namespaced kind by its
 //! namespace and name. Anything else does not compile:
 //!
-//! ```compile_fail
+//! ```compile_fail,E0599
 //! # use genclient_runtime::Lister;
 //! # use k8s_openapi::api::core::v1::ConfigMap;
 //! fn find(lister: &Lister<ConfigMap>) {
 //!     lister.get("example"); // in which namespace?
 //! }
 //! ```
-//! ```compile_fail
+//! ```compile_fail,E0599
 //! # use genclient_runtime::Lister;
 //! # use k8s_openapi::api::core::v1::Node;
 //! fn find(lister: &Lister<Node>) {

@@ -37,6 +37,10 @@
 //! | `genclient_informer_handler_panics_total` | counter | `resource` | caught panics of event handlers |
 //! | `genclient_informer_index_panics_total` | counter | `resource` | caught panics of index functions |
 //!
+//! The metrics of a reflector also have the label `namespace` if it follows only that namespace, and those
+//! of an informer and its reflectors `form` if they have only metadata, and `factory` if the factory has a
+//! name.
+//!
 //! The two gauges of running reconciliations are updated every half second.
 
 #[cfg(test)]

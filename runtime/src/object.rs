@@ -9,7 +9,7 @@ use std::{
 use kube::core::ApiResource;
 use serde::de::DeserializeOwned;
 
-use crate::selector::LabelDigest;
+use crate::label_digest::LabelDigest;
 
 /// The metadata of an object that the store, the indexes and the selectors read.
 ///

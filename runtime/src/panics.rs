@@ -16,7 +16,7 @@ pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
     }
 }
 
-/// Drops a value of the user's. A panic of its `Drop` is logged, and harms nobody else.
+/// Drops a value of the user, and logs a panic of its `Drop` instead of propagating it.
 pub(crate) fn drop_caught<T>(value: T) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
         tracing::error!(panic = message(&*panic), "dropping a value panicked");

@@ -219,11 +219,11 @@ async fn setup(world: World) -> Setup {
     let objects: SharedInformer<NetworkMeta> = informer(metas.collect(), Vec::new()).await;
     let (invalid, readable): (Vec<_>, Vec<_>) =
         world.objects.into_iter().partition(|object| world.unreadable.contains(&uid(&object.metadata)));
-    let invalid = invalid.into_iter().map(|object| InvalidObject {
-        key: ObjectKey::of(&object),
-        uid: uid(&object.metadata).into(),
-        resource_version: "7".into(),
-        error: "spec.cidr: not a string".into(),
+    let invalid = invalid.into_iter().map(|object| {
+        let mut invalid = InvalidObject::new(ObjectKey::of(&object), "spec.cidr: not a string");
+        invalid.uid = uid(&object.metadata).into();
+        invalid.resource_version = "7".into();
+        invalid
     });
     let informer = informer(readable, invalid.collect()).await;
 

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_connection_notices_within_45_seconds_that_its_peer_is_gone() {
+    async fn the_kernel_is_told_to_give_up_a_connection_whose_peer_is_gone_within_45_seconds() {
         let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", server.local_addr().unwrap()).parse().unwrap();
         let connection = http_connector().oneshot(url).await.unwrap();

@@ -19,11 +19,8 @@ use crate::{
     delta::{InvalidObject, Scope},
     error::{Cause, Error, Result},
     object::CacheObject as _,
-    wire::{Collection, Selectors, Start, Timeouts, Watch},
+    wire::{Collection, HEALTHY_WATCH, Selectors, Start, Timeouts, Watch},
 };
-
-/// A watch that lasted for this long before it broke was a working one.
-const WORKING: Duration = Duration::from_secs(5);
 
 /// How often in a row the server may say that it has not reached the watch's version yet.
 const TOO_LARGE_LIMIT: u32 = 10;
@@ -188,7 +185,7 @@ impl<K: ApiObject> Resuming<K> {
 
     /// A watch that worked resumes at once. One that never does must not be opened in a busy loop.
     fn pause_after_break(&mut self) -> Duration {
-        if self.moved_on || self.opened.elapsed() > WORKING {
+        if self.moved_on || self.opened.elapsed() >= HEALTHY_WATCH {
             self.backoff.reset();
             self.too_large = 0;
             Duration::ZERO

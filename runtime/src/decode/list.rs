@@ -83,21 +83,21 @@ pub(crate) fn decode_list<K: DeserializeOwned>(
         Some((meta, objects)) => page_of(meta, objects, Vec::new()),
         None => {
             let mut page = RawPage::parse(body)?;
-            while page.decode_some(usize::MAX, keep_managed_fields) {}
+            while page.decode_some(usize::MAX, keep_managed_fields, Ok) {}
             page.finish()
         }
     }
 }
 
-/// A page whose items are decoded in slices.
-pub(crate) struct RawPage<'a, K> {
+/// A page whose items are decoded in slices, into objects of type `T`.
+pub(crate) struct RawPage<'a, T> {
     meta: ListMeta,
     items: std::vec::IntoIter<&'a RawValue>,
-    objects: Vec<K>,
+    objects: Vec<T>,
     invalid: Vec<InvalidObject>,
 }
 
-impl<'a, K: DeserializeOwned> RawPage<'a, K> {
+impl<'a, T> RawPage<'a, T> {
     /// Splits a page into its items without decoding them.
     pub(crate) fn parse(body: &'a [u8]) -> Result<Self, Unreadable> {
         #[derive(Deserialize)]
@@ -112,11 +112,17 @@ impl<'a, K: DeserializeOwned> RawPage<'a, K> {
         Ok(Self { meta, items, objects: Vec::new(), invalid: Vec::new() })
     }
 
-    /// Decodes items of about this many bytes, and returns whether there are more.
-    pub(crate) fn decode_some(&mut self, bytes: usize, keep_managed_fields: bool) -> bool {
+    /// Decodes items of about this many bytes, finishes each with the function, and returns whether there
+    /// are more.
+    pub(crate) fn decode_some<K: DeserializeOwned>(
+        &mut self,
+        bytes: usize,
+        keep_managed_fields: bool,
+        mut finish: impl FnMut(K) -> Result<T, InvalidObject>,
+    ) -> bool {
         let mut decoded = 0;
         for item in self.items.by_ref() {
-            match decode_object(item.get(), ObjectSeed::new(keep_managed_fields)) {
+            match decode_object(item.get(), ObjectSeed::new(keep_managed_fields)).and_then(&mut finish) {
                 Ok(object) => self.objects.push(object),
                 Err(error) => self.invalid.push(error),
             }
@@ -129,7 +135,7 @@ impl<'a, K: DeserializeOwned> RawPage<'a, K> {
     }
 
     /// Returns the page after all items are decoded.
-    pub(crate) fn finish(self) -> Result<ListPage<K>, Unreadable> {
+    pub(crate) fn finish(self) -> Result<ListPage<T>, Unreadable> {
         page_of(self.meta, self.objects, self.invalid)
     }
 }

@@ -25,7 +25,7 @@ use serde::{
 use serde_json::value::RawValue;
 use slim::Slim;
 
-use crate::{delta::InvalidObject, object::ObjectKey, panics};
+use crate::{clip::clip, delta::InvalidObject, object::ObjectKey, panics};
 
 /// The error of an invalid object is cut to this many bytes. A parser's message can quote a value of
 /// any length.
@@ -106,12 +106,8 @@ fn decode_object<K: DeserializeOwned>(text: &str, seed: ObjectSeed<K>) -> Result
         Err(panic) => format!("decoding the object panicked: {}", panics::message(&*panic)),
     };
     let Identity { name, namespace, uid, resource_version } = Identity::of(text);
-    Err(InvalidObject {
-        key: ObjectKey { namespace: namespace.filter(|namespace| !namespace.is_empty()), name },
-        uid,
-        resource_version,
-        error: cut(error),
-    })
+    let key = ObjectKey { namespace: namespace.filter(|namespace| !namespace.is_empty()), name };
+    Err(InvalidObject { uid, resource_version, ..InvalidObject::new(key, clip(error, ERROR_LENGTH)) })
 }
 
 /// The metadata that can be read from an object even if the rest is wrong.
@@ -163,14 +159,4 @@ impl Identity {
             Err(_) => Self::default(),
         }
     }
-}
-
-/// Cuts an error message to a length that logs can carry.
-fn cut(mut error: String) -> String {
-    if error.len() > ERROR_LENGTH {
-        let end = (0..=ERROR_LENGTH).rev().find(|end| error.is_char_boundary(*end)).unwrap_or_default();
-        error.truncate(end);
-        error.push('…');
-    }
-    error
 }

@@ -74,6 +74,7 @@ pub enum Delta<K> {
 
 /// An object on the server that does not decode into its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct InvalidObject {
     /// The key of the object. The name is empty if it could not be read.
     pub key: ObjectKey,
@@ -83,4 +84,11 @@ pub struct InvalidObject {
     pub resource_version: String,
     /// What is wrong, with the path of the field.
     pub error: String,
+}
+
+impl InvalidObject {
+    /// Creates an invalid object without a known uid and resource version.
+    pub fn new(key: ObjectKey, error: impl Into<String>) -> Self {
+        Self { key, uid: String::new(), resource_version: String::new(), error: error.into() }
+    }
 }

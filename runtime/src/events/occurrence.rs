@@ -8,6 +8,8 @@ use k8s_openapi::{
 use kube::runtime::events::Reporter;
 use tokio::time::Instant;
 
+use crate::clip::clip;
+
 /// The limits of the API server, in bytes.
 const MAX_NAME: usize = 253;
 const MAX_REASON: usize = 128;
@@ -113,20 +115,6 @@ fn is_dns_subdomain(name: &str) -> bool {
             && label.bytes().next_back().is_some_and(edge)
     };
     name.len() <= MAX_NAME && name.split('.').all(is_label)
-}
-
-/// Cuts a text to this many bytes, between characters, and marks the cut.
-fn clip(mut text: String, max: usize) -> String {
-    const MARK: &str = "…";
-    if text.len() > max {
-        let mut end = max - MARK.len();
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        text.truncate(end);
-        text.push_str(MARK);
-    }
-    text
 }
 
 #[cfg(test)]

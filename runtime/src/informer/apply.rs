@@ -32,6 +32,8 @@ use crate::{
 pub(crate) struct Progress {
     /// The scopes that must be listed before the cache is synced.
     scopes: Vec<Scope>,
+    /// Whether something was heard of each scope since the last look.
+    heard: Vec<bool>,
     /// The scopes that have been listed.
     listed: HashSet<Scope>,
     /// The scopes whose history was set back, until their next list.
@@ -104,6 +106,7 @@ fn is_other_uid(left: &str, right: &str) -> bool {
 impl Progress {
     pub(crate) fn new(scopes: Vec<Scope>) -> Self {
         Self {
+            heard: vec![false; scopes.len()],
             scopes,
             listed: HashSet::new(),
             set_back: HashSet::new(),
@@ -120,6 +123,12 @@ impl Progress {
     /// Returns the objects that do not decode, if they changed since the last call.
     pub(crate) fn take_changed_invalid(&mut self) -> Option<Arc<[InvalidObject]>> {
         std::mem::take(&mut self.invalid_changed).then(|| self.invalid.values().cloned().collect())
+    }
+
+    /// Returns the numbers of the scopes that deltas were applied to since the last call.
+    pub(crate) fn take_heard(&mut self) -> Vec<usize> {
+        let heard = self.heard.iter_mut().enumerate();
+        heard.filter_map(|(number, heard)| std::mem::take(heard).then_some(number)).collect()
     }
 
     /// Applies one delta to the batch.
@@ -155,7 +164,10 @@ impl Progress {
                     vanish(slot, batch, outcome);
                 }
             }
-            Delta::Bookmark { scope, resource_version } => batch.reached(&scope, &resource_version),
+            Delta::Bookmark { scope, resource_version } => {
+                self.hear(&scope);
+                batch.reached(&scope, &resource_version);
+            }
             Delta::Reset { scope } => {
                 self.set_back.insert(scope);
             }
@@ -200,17 +212,33 @@ impl Progress {
             put(object, origin, batch, outcome);
         }
         self.invalid_changed |= !(self.invalid.is_empty() && invalid.is_empty());
-        self.invalid.retain(|key, _| !scope.contains(key.namespace.as_deref()));
+        // An object in no scope, because its namespace cannot be read or is a foreign one, may be any scope's.
+        self.invalid.retain(|key, _| {
+            let is_in = |scope: &Scope| scope.contains(key.namespace.as_deref());
+            !is_in(&scope) && self.scopes.iter().any(is_in)
+        });
         for object in invalid {
             self.invalid.insert(object.key.clone(), object);
         }
         batch.reached(&scope, version);
+        self.hear(&scope);
         self.listed.insert(scope);
     }
 
-    fn reached<K: CacheObject>(&self, namespace: Option<&str>, version: &str, batch: &mut Batch<'_, K>) {
-        let own = |scope: &&Scope| namespace.is_some_and(|namespace| scope.is_namespace(namespace));
-        batch.reached(self.scopes.iter().find(own).unwrap_or(&Scope::All), version);
+    fn reached<K: CacheObject>(&mut self, namespace: Option<&str>, version: &str, batch: &mut Batch<'_, K>) {
+        let own = |scope: &Scope| namespace.is_some_and(|namespace| scope.is_namespace(namespace));
+        let own = self.scopes.iter().position(own);
+        let own = own.or_else(|| self.scopes.iter().position(|scope| *scope == Scope::All));
+        if let Some(own) = own {
+            self.heard[own] = true;
+        }
+        batch.reached(own.map_or(&Scope::All, |own| &self.scopes[own]), version);
+    }
+
+    fn hear(&mut self, scope: &Scope) {
+        if let Some(own) = self.scopes.iter().position(|own| own == scope) {
+            self.heard[own] = true;
+        }
     }
 
     fn forget_invalid<K: CacheObject>(&mut self, object: &K) {

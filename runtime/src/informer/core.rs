@@ -57,13 +57,14 @@ impl<K: CacheObject> Core<K> {
     }
 
     /// Applies deltas, publishes the result, and hands the changes to the listeners. If the informer
-    /// has ended meanwhile, the cache stays as it is.
+    /// has ended meanwhile, the cache stays as it is. Returns the numbers of the scopes that the deltas
+    /// belong to.
     pub(super) fn apply(
         &mut self,
         deltas: &mut Vec<Delta<K>>,
         synced: &SyncSender,
         is_ended: impl FnOnce() -> bool,
-    ) {
+    ) -> Vec<usize> {
         self.metrics.deltas.increment(deltas.len() as u64);
         let mut outcome = Outcome::default();
         let mut batch = self.writer.begin();
@@ -71,8 +72,9 @@ impl<K: CacheObject> Core<K> {
             self.metrics.relists.increment(u64::from(matches!(delta, Delta::Replace { .. })));
             self.progress.apply(delta, &mut batch, &mut outcome);
         }
+        let heard = self.progress.take_heard();
         if is_ended() {
-            return;
+            return heard;
         }
         let index_panics = std::mem::take(&mut batch.index_panics);
         let objects = batch.state().len();
@@ -95,6 +97,7 @@ impl<K: CacheObject> Core<K> {
         }
         self.metrics.synced.set(f64::from(u8::from(is_complete)));
         self.hand_out(outcome.notices, is_complete);
+        heard
     }
 
     fn hand_out(&mut self, notices: Vec<Notice<K>>, is_complete: bool) {

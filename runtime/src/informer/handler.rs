@@ -143,8 +143,8 @@ pub(super) async fn deliver<K: CacheObject>(
     }
 }
 
-/// Closes a listener when its handler is called no more, even if the runtime ends or a panic is the
-/// reason: nobody must wait for it, and nothing more must wait in its backlog.
+/// Closes a listener when its handler is called no more, also after a panic or a shutdown of the runtime,
+/// so that no caller waits for it and its backlog stays empty.
 struct CloseOnDrop<K: CacheObject>(Arc<Subscriber<K>>);
 
 impl<K: CacheObject> Drop for CloseOnDrop<K> {

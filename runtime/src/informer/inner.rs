@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::{
     runtime::Handle,
     sync::{Notify, watch},
@@ -22,7 +22,7 @@ use crate::{
     object::CacheObject,
     offload::offload,
     panics,
-    store::Store,
+    store::{Store, Writer},
 };
 
 /// The most deltas that are applied and published at once.
@@ -41,13 +41,16 @@ const LONGEST_CATCH_UP: Duration = Duration::from_secs(10);
 /// It does not hold the store, so that the informer can notice when no reader is left.
 pub(crate) struct Inner<K> {
     pub(super) config: InformerConfig,
-    /// Locked while a batch is applied, which can take long. Only the loop and `add_index` lock it.
-    pub(super) core: Mutex<Core<K>>,
+    /// Locked while a batch is applied or an index is computed, which can take long. Only the loop and
+    /// `add_index` lock it.
+    core: Mutex<Core<K>>,
+    /// `add_index` has unlocked the core.
+    indexed: Notify,
     /// Locked for a moment only.
     registry: Mutex<Registry<K>>,
     pub(super) synced: SyncSender,
-    /// When the cache last changed, or was confirmed not to have changed.
-    pub(super) moved: watch::Sender<Option<Instant>>,
+    /// When each scope of the cache last changed, or was confirmed not to have changed.
+    pub(super) moved: watch::Sender<Vec<Option<Instant>>>,
     /// Set to end the informer.
     ending: watch::Sender<bool>,
     /// Set when it has ended.
@@ -128,7 +131,8 @@ impl<K: CacheObject> Inner<K> {
                 metrics,
             }),
             synced: SyncSender::new(),
-            moved: watch::Sender::new(None),
+            moved: watch::Sender::new(vec![None; config.scopes.len()]),
+            indexed: Notify::new(),
             ending,
             ended: watch::Sender::new(false),
             registered: Notify::new(),
@@ -190,19 +194,17 @@ impl<K: CacheObject> Inner<K> {
 
     /// Runs the loop until the informer ends.
     pub(crate) async fn run(self: &Arc<Self>, mut deltas: DeltaReceiver<K>) {
-        if !self.begin() {
-            return;
-        }
+        let Some(metrics) = self.begin() else { return };
         // If the future is dropped, no caller must wait for a signal that will not come.
         let _end = EndOnDrop(self);
         let (mut batch, mut ending) = (Vec::new(), self.ending.subscribe());
         let mut catch_up = CATCH_UP;
+        self.with_core(|core| core.metrics = metrics).await;
         loop {
-            let looked = catch_unwind(AssertUnwindSafe(|| {
-                let mut core = self.core.lock();
-                (core.next_resync(), core.writer.catch_up())
-            }));
-            let (due, is_caught_up) = match looked {
+            let looked = self.with_core(|core| {
+                catch_unwind(AssertUnwindSafe(|| (core.next_resync(), core.writer.catch_up())))
+            });
+            let (due, is_caught_up) = match looked.await {
                 Ok(looked) => looked,
                 Err(panic) => return self.fail(&panics::message(&*panic)),
             };
@@ -233,26 +235,55 @@ impl<K: CacheObject> Inner<K> {
     /// Does one piece of work, on another thread if it is large. Returns the emptied batch, or the
     /// message of a panic.
     async fn work(self: &Arc<Self>, work: Work<K>) -> Result<Vec<Delta<K>>, String> {
-        let size = match &work {
+        let changed: usize = match &work {
             Work::Apply(deltas) => deltas.iter().map(size_of_delta).sum(),
-            Work::Resync => self.core.lock().len(),
-            Work::Listen => 0,
+            Work::Resync | Work::Listen => 0,
         };
-        let replayed = match self.registry.lock().new.is_empty() {
-            true => 0,
-            false => self.core.lock().len(),
+        // The registry is not locked while the core is looked at, which may have to be waited for.
+        let has_new = !self.registry.lock().new.is_empty();
+        let replayed = match has_new || matches!(work, Work::Resync) {
+            true => self.with_core(|core| core.len()).await,
+            false => 0,
         };
-        if size.max(replayed) > MANY {
-            let done = offload((self.clone(), work), |(inner, work)| inner.work_here(work)).await;
-            done.unwrap_or_else(|(_, work)| self.work_here(work))
-        } else {
-            self.work_here(work)
+        // While an index is computed the core is waited for on another thread.
+        if changed.max(replayed) <= MANY
+            && let Some(core) = self.core.try_lock()
+        {
+            return self.work_with(core, work);
+        }
+        let done = offload((self.clone(), work), |(inner, work)| inner.work_with(inner.core.lock(), work));
+        done.await.unwrap_or_else(|(_, work)| self.work_with(self.core.lock(), work))
+    }
+
+    /// Calls the function with the core, without blocking the thread while an index is computed.
+    async fn with_core<T>(&self, f: impl FnOnce(&mut Core<K>) -> T) -> T {
+        loop {
+            // Created before the lock is tried, so that no notification is missed.
+            let indexed = self.indexed.notified();
+            if let Some(mut core) = self.core.try_lock() {
+                return f(&mut core);
+            }
+            indexed.await;
         }
     }
 
-    fn work_here(&self, work: Work<K>) -> Result<Vec<Delta<K>>, String> {
+    /// Calls the function with the writer of the cache. Blocks while a list is applied.
+    pub(super) fn with_writer<T>(&self, f: impl FnOnce(&mut Writer<K>) -> T) -> T {
+        /// Wakes the loop after the core is unlocked, also if the function panics.
+        struct Wake<'a>(&'a Notify);
+
+        impl Drop for Wake<'_> {
+            fn drop(&mut self) {
+                self.0.notify_waiters();
+            }
+        }
+
+        let _wake = Wake(&self.indexed);
+        f(&mut self.core.lock().writer)
+    }
+
+    fn work_with(&self, mut core: MutexGuard<'_, Core<K>>, work: Work<K>) -> Result<Vec<Delta<K>>, String> {
         catch_unwind(AssertUnwindSafe(|| {
-            let mut core = self.core.lock();
             // Listeners that are added later get these changes as part of the cache.
             let new = std::mem::take(&mut self.registry.lock().new);
             new.into_iter().for_each(|listener| core.listen(listener));
@@ -260,9 +291,11 @@ impl<K: CacheObject> Inner<K> {
             match work {
                 Work::Apply(deltas) if !self.is_ended() => {
                     batch = deltas;
-                    core.apply(&mut batch, &self.synced, || self.is_ended());
+                    let heard = core.apply(&mut batch, &self.synced, || self.is_ended());
                     drop(core);
-                    self.moved.send_replace(Some(Instant::now()));
+                    let now = Instant::now();
+                    self.moved
+                        .send_modify(|moved| heard.into_iter().for_each(|scope| moved[scope] = Some(now)));
                 }
                 Work::Resync => core.resync(Instant::now()),
                 Work::Apply(_) | Work::Listen => {}
@@ -282,12 +315,13 @@ impl<K: CacheObject> Inner<K> {
         self.end(Subscriber::finish);
     }
 
-    fn begin(&self) -> bool {
+    /// Returns the metrics of the informer, unless it runs or has run already.
+    fn begin(&self) -> Option<InformerMetrics> {
         // Panics outside of a runtime, before anything is changed.
         let runtime = Handle::current();
         let mut registry = self.registry.lock();
         if registry.phase != Phase::New {
-            return false;
+            return None;
         }
         registry.phase = Phase::Running;
         // Metrics are looked up again because the recorder may have been installed meanwhile.
@@ -296,12 +330,11 @@ impl<K: CacheObject> Inner<K> {
         registry.new.iter_mut().for_each(|new| self.spawn_handler(new, &runtime, &metrics));
         registry.runtime = Some(runtime);
         drop(registry);
-        self.core.lock().metrics = metrics;
         self.registered.notify_one();
-        true
+        Some(metrics)
     }
 
-    /// Ends the informer, and every listener with this farewell.
+    /// Ends the informer, and closes or finishes every listener.
     fn end(&self, farewell: impl Fn(&Subscriber<K>)) {
         let mut registry = self.registry.lock();
         registry.phase = Phase::Ended;

@@ -191,7 +191,7 @@ impl<K: CacheObject> SharedInformer<K> {
         V: Hash + Eq + Clone + Send + Sync + 'static,
         I: IntoIterator<Item = V>,
     {
-        self.inner.core.lock().writer.add_index(&self.store, name, values_of)
+        self.inner.with_writer(|writer| writer.add_index(&self.store, name, values_of))
     }
 
     /// The cache, to read.
@@ -230,12 +230,14 @@ impl<K: CacheObject> SharedInformer<K> {
     }
 
     /// How long ago the cache last changed, or was confirmed not to have changed: the time since the last
-    /// list, event or bookmark. `None` before the first.
+    /// list, event or bookmark. `None` before the first list. If the informer follows several namespaces,
+    /// it is the age of the one that has been silent longest.
     ///
     /// A Kubernetes API server sends a bookmark about every minute, so a much greater age means that
     /// the cache is stale.
     pub fn age(&self) -> Option<Duration> {
-        self.inner.moved.borrow().map(|moved| moved.elapsed())
+        let oldest = self.inner.moved.borrow().iter().copied().min().flatten();
+        oldest.map(|moved| moved.elapsed())
     }
 
     /// Stops this informer and no other: no further call of a handler begins, streams end, the watch is

@@ -102,10 +102,13 @@ impl<K: Watched> Decoder<K> {
             }
         };
         let mut page = RawPage::parse(&body)?;
-        while page.decode_some(FEW_BYTES, self.keep_managed_fields) {
+        loop {
+            // Finding the items has taken its time too.
             tokio::task::yield_now().await;
+            if !page.decode_some(FEW_BYTES, self.keep_managed_fields, |object| self.finish(object)) {
+                return page.finish();
+            }
         }
-        Ok(self.finish_page(page.finish()?, &Awaited::HERE))
     }
 
     /// Begins a job, unless there are enough already.
@@ -146,12 +149,7 @@ impl<K: Watched> Decoder<K> {
     fn finish(&self, object: K) -> Result<Arc<K>, InvalidObject> {
         catch_unwind(AssertUnwindSafe(|| self.check(object))).unwrap_or_else(|panic| {
             let error = format!("reading the object's metadata panicked: {}", panics::message(&*panic));
-            Err(InvalidObject {
-                key: ObjectKey::default(),
-                uid: String::new(),
-                resource_version: String::new(),
-                error,
-            })
+            Err(InvalidObject::new(ObjectKey::default(), error))
         })
     }
 
@@ -255,6 +253,37 @@ mod tests {
             Bytes::from(format!(r#"{{"type":"ADDED","object":{object}}}"#))
         };
         (0..2 * FEW_BYTES / 1000).map(line).collect()
+    }
+
+    #[tokio::test]
+    async fn a_list_that_is_decoded_in_place_is_transformed_in_slices_between_which_other_tasks_run() {
+        let slices = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let (turns, seen) = (slices.clone(), Arc::new(parking_lot::Mutex::new(Vec::new())));
+        let transform = Transform::new({
+            let (turns, seen) = (turns.clone(), seen.clone());
+            move |_: &mut ConfigMap| seen.lock().push(turns.load(std::sync::atomic::Ordering::SeqCst))
+        });
+        let (scope, jobs) = (Scope::All, TaskTracker::new());
+        let decoder =
+            Arc::new(Decoder { keep_managed_fields: false, transform: Some(transform), scope, jobs });
+        let item = |name: usize| json!({"metadata": {"name": name.to_string(), "resourceVersion": "7"}, "data": {"x": "x".repeat(1000)}});
+        let items: Vec<_> = (0..4 * FEW_BYTES / 1000).map(item).collect();
+        let count = items.len();
+        let body = json!({"metadata": {"resourceVersion": "7"}, "items": items}).to_string();
+        let processors = available_parallelism().map_or(1, usize::from);
+        let _all = JOBS.clone().acquire_many_owned(u32::try_from(processors).unwrap()).await.unwrap();
+        let other = tokio::spawn(async move {
+            loop {
+                turns.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                tokio::task::yield_now().await;
+            }
+        });
+        let page = decoder.list(body.into()).await.unwrap();
+        other.abort();
+        assert_eq!(page.objects.len(), count);
+        let mut seen = seen.lock().clone();
+        seen.dedup();
+        assert!(seen.len() >= 4, "the transform ran in slices: {seen:?}");
     }
 
     #[tokio::test]

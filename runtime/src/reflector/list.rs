@@ -1,6 +1,6 @@
 //! Reading the whole state.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use kube::core::{Status, response::reason};
 use tokio::time::Instant;
@@ -14,6 +14,9 @@ use crate::{
     resource_version::is_older,
     wire::{Page, Start},
 };
+
+/// A streamed list that has lasted this long without its end is not worth beginning again.
+const LONG_STREAM: Duration = Duration::from_secs(60);
 
 /// How a streamed list ended.
 enum Streamed<K> {
@@ -195,8 +198,11 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
         events.allow_silence(stream_silence);
         loop {
             let lines = match events.next().await {
-                // The server kept the stream open for as long as it was asked to.
-                None if opened.elapsed() >= lifetime => return Ok(Streamed::Unfinished),
+                // A server that streams lists would have finished by now, and a slow connection that is cut
+                // again and again gets further page by page.
+                None | Some(Err(_)) if opened.elapsed() >= lifetime.min(LONG_STREAM) => {
+                    return Ok(Streamed::Unfinished);
+                }
                 None => return Err(self.lost("the stream ended before the end of the list").into()),
                 Some(Err(error)) if error.is_timeout() => return Ok(Streamed::Unfinished),
                 Some(lines) => lines?,

@@ -59,10 +59,6 @@ pub use state::{Problem, ReflectorState};
 /// wait.
 const LIST_QUIET: Duration = Duration::from_secs(30);
 
-/// A server's `Retry-After` is honoured up to this. Longer ones come from maintenance pages, and the
-/// cache would be blind for all that time.
-const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(300);
-
 /// How often a server may fail to finish a streamed list before it is always listed in pages.
 const DOUBTS: u32 = 2;
 
@@ -260,7 +256,7 @@ impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
             // Versions expire in the normal course of things, and waiting means serving old data.
             Duration::ZERO
         } else {
-            let asked_for = error.retry_after().unwrap_or_default().min(LONGEST_RETRY_AFTER);
+            let asked_for = error.retry_after().unwrap_or_default();
             self.backoff.next().max(asked_for)
         };
         self.report.failed(&self.collection, error, self.backoff.attempt(), pause);

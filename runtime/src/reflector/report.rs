@@ -50,7 +50,10 @@ impl Report {
         state: watch::Sender<ReflectorState>,
     ) -> Self {
         let resource = collection.resource_name();
-        let labels = resource_labels(&resource, config.metadata_only, config.name.as_deref());
+        let mut labels = resource_labels(&resource, config.metadata_only, config.name.as_deref());
+        if let Scope::Namespace(namespace) = &collection.scope {
+            labels.push(Label::new("namespace", namespace.to_string()));
+        }
         let metrics = Metrics {
             list_seconds: metrics::histogram!(REFLECTOR_LIST_DURATION, labels.clone()),
             listed_objects: metrics::gauge!(REFLECTOR_LISTED_OBJECTS, labels.clone()),
@@ -239,6 +242,7 @@ mod tests {
 
     use super::*;
     use crate::{
+        metrics::test_recorder::TestRecorder,
         object::ObjectKey,
         wire::{Selectors, Timeouts},
     };
@@ -269,9 +273,8 @@ mod tests {
         fn exit(&self, _: &span::Id) {}
     }
 
-    #[tokio::test]
-    async fn a_list_of_many_invalid_objects_logs_a_few_of_them_and_their_number() {
-        let collection = Collection {
+    fn collection(scope: Scope) -> Collection {
+        Collection {
             client: kube::Client::new(
                 tower::service_fn(|_: http::Request<kube::client::Body>| {
                     std::future::pending::<Result<http::Response<kube::client::Body>, std::io::Error>>()
@@ -279,19 +282,42 @@ mod tests {
                 "default",
             ),
             resource: ApiResource::erase::<ConfigMap>(&()),
-            scope: Scope::All,
+            scope,
             selectors: Selectors::default(),
             metadata_only: false,
             timeouts: Timeouts::default(),
-        };
+        }
+    }
+
+    fn report(scope: Scope) -> Report {
         let state = watch::Sender::new(ReflectorState::Listing);
-        let mut report = Report::new(&collection, &ReflectorConfig::<ConfigMap>::default(), state);
+        Report::new(&collection(scope), &ReflectorConfig::<ConfigMap>::default(), state)
+    }
+
+    #[tokio::test]
+    async fn each_namespace_has_its_own_time_of_the_last_event() {
+        let recorder = TestRecorder::default();
+        let [mut first, second] =
+            recorder.observe(|| ["a", "b"].map(|namespace| report(Scope::Namespace(namespace.into()))));
+        let before = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
+        let last_event = |namespace: &str| {
+            let labels = format!("resource=\"configmaps\",namespace=\"{namespace}\"");
+            recorder.gauge(&format!("{REFLECTOR_LAST_EVENT}{{{labels}}}"))
+        };
+        first.listed("paged", 0, &[], "7", Duration::ZERO);
+        assert!(last_event("a") >= before);
+        assert_eq!(last_event("b"), 0.0, "nothing was heard of the other namespace");
+        let deltas = [Delta::<ConfigMap>::Bookmark { scope: Scope::All, resource_version: "8".to_owned() }];
+        second.events(&deltas);
+        assert!(last_event("b") >= last_event("a"));
+    }
+
+    #[tokio::test]
+    async fn a_list_of_many_invalid_objects_logs_a_few_of_them_and_their_number() {
+        let mut report = report(Scope::All);
         let invalid: Vec<_> = (0..2_000)
-            .map(|number| InvalidObject {
-                key: ObjectKey::namespaced("default", number.to_string()),
-                uid: String::new(),
-                resource_version: String::new(),
-                error: "data: wrong".to_owned(),
+            .map(|number| {
+                InvalidObject::new(ObjectKey::namespaced("default", number.to_string()), "data: wrong")
             })
             .collect();
         let warnings = Warnings::default();

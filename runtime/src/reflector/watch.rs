@@ -1,7 +1,5 @@
 //! Following the changes.
 
-use std::time::Duration;
-
 use kube::core::Status;
 use tokio::time::Instant;
 
@@ -11,11 +9,8 @@ use crate::{
     delta::{Delta, DeltaSink},
     error::{Cause, Error},
     object::Watched,
-    wire::{SHORT_WATCH, Start},
+    wire::{HEALTHY_WATCH, SHORT_WATCH, Start},
 };
-
-/// A watch that was open for this long worked, even if nothing changed meanwhile.
-const HEALTHY_WATCH: Duration = Duration::from_secs(5);
 
 impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
     /// Sends the changes until the watch ends, and returns what to do next.

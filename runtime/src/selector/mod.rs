@@ -12,11 +12,11 @@ use std::{collections::BTreeSet, fmt, str::FromStr};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-pub use digest::LabelDigest;
 pub(crate) use digest::Sieve;
 pub use parse::ParseSelectorError;
 pub(crate) use validate::is_dns_label;
 
+pub use crate::label_digest::LabelDigest;
 use crate::object::CacheObject;
 
 /// Selects objects by their labels.

@@ -42,6 +42,9 @@ const LONGEST_WATCH: Duration = Duration::from_secs(365 * 24 * 3600);
 /// A watch that the server ends sooner is not normal.
 pub(crate) const SHORT_WATCH: Duration = Duration::from_secs(1);
 
+/// A watch that was open for this long worked, even if nothing changed meanwhile.
+pub(crate) const HEALTHY_WATCH: Duration = Duration::from_secs(5);
+
 /// How long a reflector waits for the server before it gives up on a request.
 ///
 /// A client made by [`client::connect`](crate::client) notices most dead connections earlier, by TCP

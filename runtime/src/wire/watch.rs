@@ -124,7 +124,7 @@ impl Watch {
     async fn gather(&mut self, fills: bool) {
         let begin = Instant::now();
         loop {
-            // A reader that was busy for long has not listened, so it listens for a moment first.
+            // After a long pause in reading, wait briefly for data before reporting silence.
             let listened = begin + self.silence.min(LISTEN);
             let (deadline, silent_at) = (self.deadline, later(self.heard, self.silence).max(listened));
             let gathering = async {

@@ -101,12 +101,10 @@ fn good(number: usize, stored: &Stored) -> std::sync::Arc<Item> {
 
 fn bad(number: usize, stored: &Stored) -> InvalidObject {
     let (namespace, name) = place(number);
-    InvalidObject {
-        key: ObjectKey::namespaced(namespace, name),
-        uid: format!("{name}-{}", stored.life),
-        resource_version: stored.version.to_string(),
-        error: "spec: missing field".to_owned(),
-    }
+    let mut bad = InvalidObject::new(ObjectKey::namespaced(namespace, name), "spec: missing field");
+    bad.uid = format!("{name}-{}", stored.life);
+    bad.resource_version = stored.version.to_string();
+    bad
 }
 
 impl Server {

@@ -14,7 +14,7 @@ use futures::StreamExt;
 use genclient_runtime::{
     Event, ObjectKey, SharedInformer, WorkQueue,
     informer::CatchUpError,
-    reflector::{Delta, DeltaSink, Scope, delta_queue},
+    reflector::{Delta, DeltaSink, InvalidObject, Scope, delta_queue},
     store::Index,
 };
 
@@ -221,21 +221,24 @@ fn more_handlers_may_block_than_the_runtime_has_blocking_threads() {
     });
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_handler_is_never_synced_before_its_informer() {
     for _ in 0..300 {
         let informer = idle(vec![Scope::All]);
         let handler = informer.add_event_handler(|_: &Event<Item>| {});
-        let checked = tokio::spawn({
+        // Another thread looks at both at the very moment at which they change.
+        let checked = std::thread::spawn({
             let informer = informer.clone();
-            async move {
-                assert!(handler.wait_for_sync().await);
+            move || {
+                while !handler.has_synced() {
+                    std::hint::spin_loop();
+                }
                 assert!(informer.has_synced());
             }
         });
         let feed = run(&informer);
         feed.send([list(1, vec![])]).await;
-        checked.await.unwrap();
+        tokio::task::spawn_blocking(|| checked.join()).await.unwrap().unwrap();
     }
 }
 
@@ -376,15 +379,100 @@ async fn a_recreated_object_in_a_list_replaces_the_old_one_regardless_of_their_v
     recorder.has(&["+a20 initial", "-a20 Unknown", "+a3"]).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_age_of_the_cache_is_the_time_since_the_last_delta() {
     let (informer, feed) = running();
     assert_eq!(informer.age(), None);
     feed.send([list(1, vec![])]).await;
     reached(&informer, 1).await;
-    tokio::time::sleep(Duration::from_millis(30)).await;
-    assert!(informer.age().is_some_and(|age| age >= Duration::from_millis(30)));
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    assert!(informer.age().is_some_and(|age| age >= Duration::from_secs(30)));
     feed.send([bookmark(2)]).await;
     reached(&informer, 2).await;
-    assert!(informer.age().is_some_and(|age| age < Duration::from_millis(30)));
+    assert!(informer.age().is_some_and(|age| age < Duration::from_secs(30)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_age_of_a_cache_of_several_namespaces_is_that_of_the_one_that_was_silent_longest() {
+    let scopes = ["a", "b"].map(|namespace| Scope::Namespace(namespace.into()));
+    let informer = idle(scopes.to_vec());
+    let feed = run(&informer);
+    let list = |scope: &Scope, version: u64| Delta::Replace {
+        scope: scope.clone(),
+        objects: vec![],
+        invalid: vec![],
+        resource_version: version.to_string(),
+    };
+    feed.send([list(&scopes[0], 1)]).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(informer.age(), None, "nothing is known of the second namespace");
+    feed.send([list(&scopes[1], 1)]).await;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    feed.send([Delta::Upsert(item_in("b", "x", 1, 2))]).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(informer.age().is_some_and(|age| age > Duration::from_secs(60)), "the first is silent");
+    let bookmark = Delta::Bookmark { scope: scopes[0].clone(), resource_version: "3".to_owned() };
+    feed.send([bookmark]).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(informer.age().is_some_and(|age| age < Duration::from_secs(60)));
+}
+
+#[tokio::test]
+async fn an_invalid_object_of_no_followed_namespace_is_forgotten_with_the_next_list() {
+    let scope = Scope::Namespace("a".into());
+    let informer = idle(vec![scope.clone()]);
+    let feed = run(&informer);
+    let list = |version: u64, invalid| Delta::Replace {
+        scope: scope.clone(),
+        objects: vec![],
+        invalid,
+        resource_version: version.to_string(),
+    };
+    let foreign = InvalidObject::new(ObjectKey::namespaced("elsewhere", "x"), "not in namespace a");
+    let unreadable = InvalidObject::new(ObjectKey::cluster("y"), "metadata.namespace: not a string");
+    feed.send([list(1, vec![foreign, unreadable])]).await;
+    eventually("both are reported", || informer.invalid().len() == 2).await;
+    feed.send([list(2, vec![])]).await;
+    eventually("both are forgotten", || informer.invalid().is_empty()).await;
+}
+
+/// An informer with two objects, while an index of it is being computed on another thread until the gate
+/// is opened.
+async fn indexing() -> (SharedInformer<Item>, Feed, Gate, std::thread::JoinHandle<()>) {
+    let (informer, feed) = running();
+    feed.send([list(1, vec![item("a", 1, 1), item("b", 1, 1)])]).await;
+    reached(&informer, 1).await;
+    let (gate, begun) = (Gate::default(), Arc::new(AtomicBool::new(false)));
+    let indexing = std::thread::spawn({
+        let (informer, gate, begun) = (informer.clone(), gate.clone(), begun.clone());
+        move || {
+            let slow = move |_: &Item| {
+                begun.store(true, Ordering::SeqCst);
+                gate.wait();
+                [0]
+            };
+            informer.add_index("slow", slow).expect("a new index");
+        }
+    });
+    eventually("the index is being computed", || begun.load(Ordering::SeqCst)).await;
+    (informer, feed, gate, indexing)
+}
+
+/// The runtime has one thread: if anything blocked it, nothing else would run.
+#[tokio::test]
+async fn an_index_that_is_computed_slowly_blocks_neither_the_runtime_nor_new_handlers() {
+    let (informer, feed, gate, indexing) = indexing().await;
+    let recorder = Recorder::default();
+    informer.add_event_handler(recorder.handler());
+    feed.send([Delta::Upsert(item("a", 1, 2))]).await;
+    // The loop has work of both kinds now.
+    for _ in 0..50 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        informer.add_event_handler(|_: &Event<Item>| {});
+    }
+    gate.open();
+    reached(&informer, 2).await;
+    eventually("the new handler hears of it", || recorder.texts().iter().any(|text| text.contains("a2")))
+        .await;
+    indexing.join().unwrap();
 }

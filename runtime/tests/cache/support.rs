@@ -96,12 +96,10 @@ pub fn bookmark(version: u64) -> Delta<Item> {
 }
 
 pub fn invalid(name: &str, uid: &str, version: u64) -> InvalidObject {
-    InvalidObject {
-        key: key(name),
-        uid: uid.to_owned(),
-        resource_version: version.to_string(),
-        error: "spec.cidr: invalid type".to_owned(),
-    }
+    let mut invalid = InvalidObject::new(key(name), "spec.cidr: invalid type");
+    invalid.uid = uid.to_owned();
+    invalid.resource_version = version.to_string();
+    invalid
 }
 
 /// An informer that does not run.
