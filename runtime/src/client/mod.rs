@@ -126,16 +126,11 @@ impl<K: ApiObject, D: KindOf<K>> TypedClient<K, D> {
     }
 
     /// The same in one namespace.
-    pub(crate) fn constrained(&self, namespace: &str) -> Self
+    pub(crate) fn constrained(self, namespace: &str) -> Self
     where
         K::Scope: NamespaceScope,
     {
-        Self {
-            api: self.api.clone().constrain(namespace),
-            rest: self.rest.clone(),
-            namespace: Some(namespace.to_owned()),
-            kind: self.kind.clone(),
-        }
+        Self { api: self.api.constrain(namespace), namespace: Some(namespace.to_owned()), ..self }
     }
 
     pub(crate) fn known_kind(&self) -> &D {

@@ -60,7 +60,7 @@ where
     /// If the namespace is not a DNS label, or the kind is cluster-scoped, each request fails without being
     /// sent.
     pub fn in_namespace(&self, namespace: &str) -> Self {
-        self.constrained(namespace)
+        self.clone().constrained(namespace)
     }
 
     /// Returns the kind.

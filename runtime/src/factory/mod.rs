@@ -231,9 +231,35 @@ impl InformerFactory {
 
     /// Returns an informer that decodes the objects of a kind as `K`, a type that need not know the kind.
     ///
-    /// One type with the fields that several kinds have in common, such as `status.conditions`, can so be
-    /// used for all of them. An object that does not decode as `K` is listed in
-    /// [`SharedInformer::invalid`].
+    /// One type can so be used for several kinds that have some fields in common:
+    ///
+    /// ```
+    /// use genclient_runtime::{InformerFactory, SharedInformer, dynamic::DynamicKind, object::CacheObject};
+    /// use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
+    ///
+    /// #[derive(serde::Deserialize)]
+    /// struct WithConditions { metadata: ObjectMeta, #[serde(default)] status: Status }
+    ///
+    /// #[derive(Default, serde::Deserialize)]
+    /// struct Status { #[serde(default)] conditions: Vec<Condition> }
+    ///
+    /// impl CacheObject for WithConditions {
+    ///     fn name(&self) -> &str { self.metadata.name.as_deref().unwrap_or_default() }
+    ///     fn namespace(&self) -> Option<&str> { self.metadata.namespace.as_deref() }
+    ///     fn uid(&self) -> &str { self.metadata.uid.as_deref().unwrap_or_default() }
+    ///     fn resource_version(&self) -> &str { self.metadata.resource_version.as_deref().unwrap_or_default() }
+    ///     fn label(&self, key: &str) -> Option<&str> { self.metadata.labels.as_ref()?.get(key).map(|x| &**x) }
+    /// }
+    ///
+    /// fn conditions(
+    ///     factory: &InformerFactory,
+    ///     kinds: &[DynamicKind],
+    /// ) -> Vec<SharedInformer<WithConditions>> {
+    ///     kinds.iter().map(|kind| factory.informer_as(kind)).collect()
+    /// }
+    /// ```
+    ///
+    /// An object that does not decode as `K` is listed in [`SharedInformer::invalid`].
     pub fn informer_as<K: Decodable>(&self, kind: &DynamicKind) -> SharedInformer<K> {
         self.dynamic_member(kind, false)
     }
