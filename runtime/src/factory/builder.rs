@@ -72,8 +72,9 @@ impl<F: From<InformerFactory>> InformerFactoryBuilder<F> {
         self
     }
 
-    /// Sets the resync period of one type. That of `DynamicObject` is the period of all kinds that are known
-    /// only at run time.
+    /// Sets the resync period of one type.
+    ///
+    /// Settings of a type that is used for several kinds, such as `DynamicObject`, apply to all of them.
     #[must_use]
     pub fn resync_for<K: Decodable>(mut self, period: Duration) -> Self {
         self.settings.resync_for.insert(TypeId::of::<K>(), (type_name::<K>(), period));
