@@ -74,6 +74,14 @@ pub enum InvalidRequest {
          and start and end with a letter or digit"
     )]
     Namespace(String),
+    /// The group, the version or the plural of the kind would change the path of the request.
+    #[error(
+        "`{0}` is not a resource: its group, version and plural must be letters, digits, `-`, `_` or `.`"
+    )]
+    Resource(String),
+    /// The client of a namespace has a kind that is cluster-scoped.
+    #[error("{0} is cluster-scoped, so its objects are in no namespace")]
+    NotNamespaced(String),
     /// The name of the object would change the path of the request.
     #[error("`{0}` is not an object name: it must not be empty, `.` or `..`, nor contain `/` or `%`")]
     Name(String),

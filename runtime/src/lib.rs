@@ -60,6 +60,7 @@
 //! | when you need it | |
 //! | --- | --- |
 //! | [`factory`] | one informer per type: namespaces, resync, list options, transforms, slim types |
+//! | [`dynamic`] | informers, listers and clients of kinds that are known only at run time |
 //! | [`store`] | the cache itself: snapshots and typed indexes |
 //! | [`selector`] | label selectors with the API server's grammar |
 //! | [`retry`] | retries of a write that conflicts with another one |
@@ -92,6 +93,7 @@ mod clip;
 pub mod crd;
 mod decode;
 mod delta;
+pub mod dynamic;
 pub mod error;
 pub mod events;
 pub mod factory;

@@ -18,6 +18,9 @@
 //!     lister.namespace("default"); // nodes are not in namespaces
 //! }
 //! ```
+//!
+//! The scope of a kind that is known only at run time is not known to the compiler, so its objects are found
+//! by their [`ObjectKey`], with a [`DynamicLister`](crate::dynamic::DynamicLister).
 
 use std::{fmt, sync::Arc};
 
@@ -88,7 +91,7 @@ impl<K: Watched<Scope = ClusterResourceScope>> Lister<K> {
 impl<K: Watched<Scope = NamespaceResourceScope>> Lister<K> {
     /// Returns a lister of one namespace.
     pub fn namespace(&self, namespace: impl Into<Arc<str>>) -> NamespaceLister<K> {
-        NamespaceLister { store: self.store.clone(), namespace: namespace.into() }
+        NamespaceLister::new(self.store.clone(), namespace.into())
     }
 }
 
@@ -111,6 +114,10 @@ impl<K: CacheObject> fmt::Debug for NamespaceLister<K> {
 }
 
 impl<K: CacheObject> NamespaceLister<K> {
+    pub(crate) fn new(store: Store<K>, namespace: Arc<str>) -> Self {
+        Self { store, namespace }
+    }
+
     /// Returns the objects of the namespace that the selector matches, in no particular order.
     pub fn list(&self, selector: &Selector) -> Vec<Arc<K>> {
         self.store.list_namespace(&self.namespace, selector)

@@ -42,6 +42,10 @@
 //! name.
 //!
 //! The two gauges of running reconciliations are updated every half second.
+//!
+//! The metrics of reflectors and informers have a label `form` unless whole objects of a static type are
+//! cached: `metadata`, or for a kind that is known only at run time `dynamic` or `dynamic_metadata`. Those
+//! of a factory with a name have it as the label `factory`.
 
 #[cfg(test)]
 pub(crate) mod test_recorder;
@@ -107,15 +111,33 @@ pub const INFORMER_HANDLER_PANICS: &str = "genclient_informer_handler_panics_tot
 /// Caught panics of index functions.
 pub const INFORMER_INDEX_PANICS: &str = "genclient_informer_index_panics_total";
 
+/// The form in which a resource is cached.
+#[derive(Clone, Copy)]
+pub(crate) struct Form {
+    /// Whether the kind is known only at run time.
+    pub(crate) is_dynamic: bool,
+    /// Whether only the metadata is cached.
+    pub(crate) is_metadata: bool,
+}
+
+impl Form {
+    fn label(self) -> Option<&'static str> {
+        match (self.is_dynamic, self.is_metadata) {
+            (false, false) => None,
+            (false, true) => Some("metadata"),
+            (true, false) => Some("dynamic"),
+            (true, true) => Some("dynamic_metadata"),
+        }
+    }
+}
+
 /// The labels of the metrics of one resource.
 ///
-/// A metadata informer and an informer of a named factory have further labels, so that two informers of
-/// one resource do not share their series.
-pub(crate) fn resource_labels(resource: &str, metadata_only: bool, name: Option<&str>) -> Vec<Label> {
+/// A metadata informer, an informer of a kind that is known only at run time and an informer of a named
+/// factory have further labels, so that two informers of one resource do not share their series.
+pub(crate) fn resource_labels(resource: &str, form: Form, name: Option<&str>) -> Vec<Label> {
     let mut labels = vec![Label::new("resource", resource.to_owned())];
-    if metadata_only {
-        labels.push(Label::from_static_parts("form", "metadata"));
-    }
+    labels.extend(form.label().map(|form| Label::from_static_parts("form", form)));
     labels.extend(name.map(|name| Label::new("factory", name.to_owned())));
     labels
 }

@@ -69,8 +69,17 @@ impl<K: kube::Resource + Send + Sync + 'static> CacheObject for K {
     }
 }
 
-/// An object that can be listed and watched by a reflector and cached by an informer.
-pub trait Watched: CacheObject + DeserializeOwned {
+/// An object that a reflector can decode and an informer can cache. Every [`CacheObject`] that implements
+/// `Deserialize` is one.
+///
+/// It says nothing about the kind that the objects are of: a [`Watched`] type knows it, and for other types
+/// it is a value, a [`DynamicKind`](crate::dynamic::DynamicKind).
+pub trait Decodable: CacheObject + DeserializeOwned {}
+
+impl<K: CacheObject + DeserializeOwned> Decodable for K {}
+
+/// A type of objects of one kind, which can be listed and watched by a reflector and cached by an informer.
+pub trait Watched: Decodable {
     /// The scope of the kind: [`NamespaceResourceScope`](k8s_openapi::NamespaceResourceScope) or
     /// [`ClusterResourceScope`](k8s_openapi::ClusterResourceScope).
     ///

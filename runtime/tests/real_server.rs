@@ -9,8 +9,10 @@ use std::{
 
 use futures::StreamExt as _;
 use genclient_runtime::{
-    Error, InformerFactory, ListParams, Patch, PropagationPolicy, TypedClient, ValidationDirective,
+    Error, GroupVersionResource, InformerFactory, ListParams, ObjectKey, Patch, PropagationPolicy,
+    TypedClient, ValidationDirective,
     client::{self, Deleted, WatchEvent},
+    dynamic::{DiscoverError, DynamicClient, DynamicKind, DynamicList, DynamicMetadataClient},
     object::{CacheObject, Watched},
     reflector::{Problem, Reflector, ReflectorConfig, ReflectorState, Scope},
     retry::retry_on_conflict,
@@ -23,7 +25,10 @@ use k8s_openapi::{
         core::v1::{ConfigMap, Namespace, ServiceAccount},
     },
 };
-use kube::{CustomResource, CustomResourceExt as _};
+use kube::{
+    CustomResource, CustomResourceExt as _,
+    core::{DynamicObject, GroupVersionKind},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -328,4 +333,219 @@ async fn a_deeply_nested_object_that_the_server_accepts_is_invalid_and_disturbs_
     while !informer.invalid().is_empty() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+}
+
+/// Defines a namespaced kind that no Rust type describes, and waits until it is served.
+async fn define(client: &kube::Client, kind: &str, plural: &str) -> DynamicKind {
+    let definitions = DynamicKind::cluster(
+        "apiextensions.k8s.io",
+        "v1",
+        "CustomResourceDefinition",
+        "customresourcedefinitions",
+    );
+    let definition = definitions.object(&format!("{plural}.dynamic.example.com")).data(json!({"spec": {
+        "group": "dynamic.example.com", "scope": "Namespaced",
+        "names": {"kind": kind, "plural": plural, "singular": kind.to_lowercase()},
+        "versions": [{
+            "name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
+            "schema": {"openAPIV3Schema": {"type": "object", "properties": {
+                "spec": {"type": "object", "properties": {"size": {"type": "integer", "minimum": 1}}},
+                "status": {"type": "object", "properties": {"ready": {"type": "boolean"}}},
+            }}},
+        }],
+    }}));
+    DynamicClient::new(client.clone(), &definitions).create(&definition).await.expect("it is accepted");
+    let resource = GroupVersionResource::gvr("dynamic.example.com", "v1", plural);
+    loop {
+        match DynamicKind::discover(client.clone(), &resource).await {
+            Ok(kind) => return kind,
+            Err(DiscoverError::NotServed { .. }) => tokio::time::sleep(Duration::from_millis(50)).await,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+/// Creates an object, also while the server still sets up the storage of its kind.
+async fn create(client: &DynamicClient, object: &DynamicObject) -> DynamicObject {
+    loop {
+        match client.create(object).await {
+            Ok(created) => return created,
+            Err(error) if error.is_not_found() || error.is_too_many_requests() => {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_kind_that_is_defined_at_run_time_is_discovered_and_followed() {
+    require_servers!();
+    let client = TestEnv::shared().await.unwrap().client().unwrap();
+    let deadline = Duration::from_secs(30);
+    // The informers are requested before the kind exists.
+    let claimed = DynamicKind::namespaced("dynamic.example.com", "v1", "Gizmo", "gizmos");
+    let factory: InformerFactory = InformerFactory::builder(client.clone()).build();
+    let (whole, metadata) = (factory.dynamic_informer(&claimed), factory.dynamic_metadata_informer(&claimed));
+    factory.start();
+    let absent = factory.wait_for_cache_sync(Duration::from_secs(1)).await.unwrap_err();
+    assert!(absent.to_string().contains("gizmos.dynamic.example.com/v1: "), "{absent}");
+
+    let kind = define(&client, "Gizmo", "gizmos").await;
+    assert_eq!(kind, claimed);
+    factory.wait_for_cache_sync(deadline).await.unwrap();
+    let gizmos = DynamicClient::new(client.clone(), &kind).in_namespace("default");
+    let created = create(&gizmos, &kind.object("a").data(json!({"spec": {"size": 1}}))).await;
+    whole.caught_up_to(&created, deadline).await.unwrap();
+    let version = created.metadata.resource_version.as_deref().unwrap();
+    metadata.caught_up_to_version(version, deadline).await.unwrap();
+    let key = ObjectKey::namespaced("default", "a");
+    let cached = whole.dynamic_lister().require(&key).unwrap();
+    assert_eq!(cached.data, json!({"spec": {"size": 1}}));
+    assert_eq!(cached.types.as_ref().unwrap().kind, "Gizmo");
+    assert!(created.metadata.managed_fields.is_some() && cached.metadata.managed_fields.is_none());
+    let cached = metadata.dynamic_lister().require(&key).unwrap();
+    assert_eq!(cached.types.as_ref().unwrap().kind, "PartialObjectMetadata");
+    assert_eq!(cached.metadata.uid, created.metadata.uid);
+
+    let patch = Patch::Merge(json!({"spec": {"size": 2}}));
+    let patched = gizmos.patch("a", &patch).await.unwrap();
+    whole.caught_up_to(&patched, deadline).await.unwrap();
+    assert_eq!(whole.dynamic_lister().get(&key).unwrap().data["spec"]["size"], 2);
+
+    // The objects go with their definition.
+    let definitions = DynamicKind::cluster(
+        "apiextensions.k8s.io",
+        "v1",
+        "CustomResourceDefinition",
+        "customresourcedefinitions",
+    );
+    let definitions = DynamicClient::new(client.clone(), &definitions);
+    definitions.delete("gizmos.dynamic.example.com").await.unwrap();
+    while !whole.store().is_empty() || !metadata.store().is_empty() {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(factory.remove_dynamic(&kind) && whole.is_stopped() && metadata.is_stopped());
+    tokio::time::timeout(deadline, factory.shutdown()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_built_in_kind_can_be_followed_without_its_type() {
+    require_servers!();
+    let client = TestEnv::shared().await.unwrap().client().unwrap();
+    let maps = namespace(&client, "untyped").await;
+    maps.create(&map("a", "1")).await.unwrap();
+    let named = GroupVersionKind::gvk("", "v1", "ConfigMap");
+    let kind = DynamicKind::discover_kind(client.clone(), &named).await.unwrap();
+    assert_eq!(kind, DynamicKind::of::<ConfigMap>());
+    // The objects of a streamed list say their kind, those of a paged one do not.
+    for streaming in [true, false] {
+        let factory: InformerFactory = InformerFactory::builder(client.clone())
+            .namespace("untyped")
+            .tweak_list_options(|options| {
+                options.streaming_lists = streaming;
+                options.label_selector = Some("app=test".to_owned());
+            })
+            .build();
+        let untyped = factory.dynamic_informer(&kind);
+        factory.start();
+        factory.wait_for_cache_sync(Duration::from_secs(30)).await.unwrap();
+        let object = untyped.dynamic_lister().namespace("untyped").require("a").unwrap();
+        let types = object.types.clone().unwrap();
+        assert_eq!((types.api_version.as_str(), types.kind.as_str()), ("v1", "ConfigMap"));
+        assert_eq!(DynamicObject::clone(&object).try_parse::<ConfigMap>().unwrap().data.unwrap()["x"], "1");
+        factory.shutdown().await;
+    }
+    let client = DynamicClient::new(client, &kind);
+    let found: DynamicList = client.list(&ListParams::default().labels("app=test")).await.unwrap();
+    assert!(found.items.iter().all(|object| object.types.as_ref().unwrap().kind == "ConfigMap"));
+}
+
+#[tokio::test]
+async fn the_verbs_of_a_dynamic_client_do_what_their_names_say() {
+    require_servers!();
+    let client = TestEnv::shared().await.unwrap().client().unwrap();
+    let kind = define(&client, "Doodad", "doodads").await;
+    namespace(&client, "doodads").await;
+    let doodads = DynamicClient::new(client.clone(), &kind).in_namespace("doodads");
+    let object = |name: &str, size: i64| {
+        let mut object = kind.object(name).data(json!({"spec": {"size": size}}));
+        object.metadata.labels = Some([("app".to_owned(), "test".to_owned())].into());
+        object
+    };
+    let mut created = create(&doodads, &object("a", 1)).await;
+    assert!(doodads.create(&object("a", 1)).await.unwrap_err().is_already_exists());
+    let invalid = doodads.create(&object("b", 0)).await.unwrap_err();
+    assert!(invalid.is_invalid() && invalid.to_string().contains("spec.size"), "{invalid}");
+    let dry = doodads.create(&object("b", 1)).dry_run().await.unwrap();
+    assert!(dry.metadata.uid.is_some());
+    let missing = doodads.get("b").await.unwrap_err();
+    assert!(missing.is_not_found());
+    assert!(missing.to_string().starts_with("cannot get Doodad doodads/b: "), "{missing}");
+
+    created.data["spec"]["size"] = json!(2);
+    let updated = doodads.update(&created).await.unwrap();
+    assert!(doodads.update(&created).await.unwrap_err().is_conflict());
+    let mut with_status = updated.clone();
+    with_status.data = json!({"spec": {"size": 9}, "status": {"ready": true}});
+    let with_status = doodads.update_status(&with_status).await.unwrap();
+    assert_eq!(with_status.data, json!({"spec": {"size": 2}, "status": {"ready": true}}));
+
+    let config = kind.object("a").data(json!({"spec": {"size": 3}}));
+    assert!(doodads.apply(&config, "applier").await.unwrap_err().is_conflict(), "`size` belongs to another");
+    let applied = doodads.apply(&config, "applier").force().await.unwrap();
+    assert_eq!(applied.data["spec"]["size"], 3);
+    let status = kind.object("a").data(json!({"status": {"ready": false}}));
+    let applied = doodads.apply_status(&status, "applier").force().await.unwrap();
+    assert_eq!(applied.data["status"]["ready"], false);
+
+    let mut events = doodads.watch(&ListParams::default());
+    let Some(Ok(WatchEvent::Added(added))) = events.next().await else { panic!("it exists") };
+    assert_eq!(added.metadata.name.as_deref(), Some("a"));
+    for name in ["b", "c"] {
+        doodads.create(&object(name, 1)).await.unwrap();
+    }
+    let pages = doodads.pages(&ListParams::default().limit(2)).all().await.unwrap();
+    assert_eq!(pages.len(), 3);
+    let metadata = DynamicMetadataClient::new(client.clone(), &kind).in_namespace("doodads");
+    assert_eq!(metadata.pages(&ListParams::default()).all().await.unwrap().len(), 3);
+    assert!(metadata.get("a").await.unwrap().metadata.uid.is_some());
+
+    let stale = doodads.delete("a").precondition_resource_version(updated.metadata.resource_version.unwrap());
+    assert!(stale.await.unwrap_err().is_conflict());
+    doodads.delete("a").await.unwrap();
+    doodads.delete_collection(&ListParams::default().labels("app=test")).await.unwrap();
+    let left: DynamicList = DynamicClient::new(client, &kind).list(&ListParams::default()).await.unwrap();
+    assert!(left.items.is_empty());
+    assert_eq!((left.kind.as_str(), left.api_version.as_str()), ("DoodadList", "dynamic.example.com/v1"));
+}
+
+#[tokio::test]
+async fn discovery_says_what_the_server_offers() {
+    require_servers!();
+    let client = TestEnv::shared().await.unwrap().client().unwrap();
+    let discover = async |group: &str, version: &str, resource: &str| {
+        let resource = GroupVersionResource::gvr(group, version, resource);
+        DynamicKind::discover(client.clone(), &resource).await
+    };
+    let error = discover("apps", "v1", "deployment").await.unwrap_err();
+    assert_eq!(error.to_string(), "the server does not serve deployment.apps/v1; did you mean deployments?");
+    let error = discover("apps", "v1beta1", "deployments").await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the server does not serve deployments.apps/v1beta1; did you mean apps/v1?"
+    );
+    let error = discover("nowhere.example.com", "v1", "things").await.unwrap_err();
+    assert_eq!(error.to_string(), "the server does not serve things.nowhere.example.com/v1");
+    let nodes = discover("", "v1", "nodes").await.unwrap();
+    assert_eq!((nodes.kind(), nodes.is_namespaced()), ("Node", false));
+
+    // A kind that can only be created has a client and no informer.
+    let error = discover("authorization.k8s.io", "v1", "selfsubjectaccessreviews").await.unwrap_err();
+    let DiscoverError::NotFollowable { kind, verbs } = error else { panic!("{error}") };
+    assert_eq!(verbs, ["create"]);
+    let mut review = kind.object("").data(json!({"spec": {"resourceAttributes": {"verb": "list"}}}));
+    review.metadata.name = None;
+    let review = DynamicClient::new(client.clone(), &kind).create(&review).await.unwrap();
+    assert_eq!(review.data["status"]["allowed"], true);
 }

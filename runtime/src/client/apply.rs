@@ -4,7 +4,6 @@ use http::{HeaderValue, Method};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApiObject,
     patch::{force, force_option},
     request::{Request, request},
     write::{WriteOptions, write_options},
@@ -45,11 +44,16 @@ request!(Apply<R> -> R);
 pub(super) struct Configuration(Vec<u8>);
 
 impl Configuration {
-    /// The configuration of a `K`, which it must say that it is, and the name that it contains.
-    pub(super) fn of<K: ApiObject>(config: &impl Serialize) -> Result<(String, Self), InvalidRequest> {
+    /// The configuration of an object of this kind, which it must say that it is, and the name that it
+    /// contains.
+    pub(super) fn of(
+        config: &impl Serialize,
+        api_version: &str,
+        kind: &str,
+    ) -> Result<(String, Self), InvalidRequest> {
         let (facts, body) = Facts::read(config)?;
-        expect("apiVersion", facts.api_version, &K::api_version(&()))?;
-        expect("kind", facts.kind, &K::kind(&()))?;
+        expect("apiVersion", facts.api_version, api_version)?;
+        expect("kind", facts.kind, kind)?;
         let name = facts.metadata.and_then(|meta| meta.name);
         Ok((name.ok_or(InvalidRequest::FieldMissing("metadata.name"))?, Self(body)))
     }

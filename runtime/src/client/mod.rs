@@ -22,6 +22,7 @@
 mod apply;
 mod connect;
 mod delete;
+mod kind;
 mod pages;
 mod patch;
 mod path;
@@ -45,9 +46,12 @@ use serde::{Serialize, de::DeserializeOwned};
 pub use apply::Apply;
 pub use connect::{connect, try_default};
 pub use delete::{Delete, DeleteCollection, Deleted};
+pub use kind::KindOf;
+pub(crate) use kind::sealed;
 pub use pages::Pages;
 pub use patch::PatchRequest;
 pub use read::{Get, List};
+pub(crate) use request::fetch_path;
 pub use rest::RestClient;
 pub use watch::{WatchEvent, WatchStream};
 pub use write::Write;
@@ -62,14 +66,11 @@ use path::Target;
 use request::Request;
 use write::WriteOptions;
 
-/// What a typed client needs of a kind. Every API type implements it.
-pub trait ApiObject:
-    Resource<DynamicType = ()> + Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static
-{
-}
+/// What a typed client needs of the type of its objects. Every API type implements it.
+pub trait ApiObject: Resource + Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static {}
 
 impl<K> ApiObject for K where
-    K: Resource<DynamicType = ()> + Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static
+    K: Resource + Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static
 {
 }
 
@@ -89,19 +90,22 @@ impl<K> ApiObject for K where
 ///
 /// The methods `…_subresource` and `…_as` take and return other types than `K`, which need nothing
 /// but serde. The first address a subresource of an object, the second the object itself.
+///
+/// `D` says how the kind is known: the type of the objects says it, or it is a value, as for a
+/// [`DynamicClient`](crate::dynamic::DynamicClient).
 #[derive(Clone)]
-pub struct TypedClient<K> {
+pub struct TypedClient<K, D = ()> {
     api: Api<K>,
     rest: RestClient,
     namespace: Option<String>,
+    kind: D,
 }
 
-impl<K: ApiObject> TypedClient<K> {
+impl<K: ApiObject + Resource<DynamicType = ()>> TypedClient<K> {
     /// Creates the client of a cluster-scoped kind, or of all namespaces of a namespaced one. In the
     /// latter case the server offers only `list` and `watch`.
     pub fn cluster(client: impl Into<RestClient>) -> Self {
-        let rest = client.into();
-        Self { api: Api::all(rest.client().clone()), rest, namespace: None }
+        Self::with_kind(client.into(), (), &())
     }
 
     /// Creates the client of a namespaced kind in one namespace.
@@ -111,12 +115,26 @@ impl<K: ApiObject> TypedClient<K> {
     where
         K::Scope: NamespaceScope,
     {
-        let rest = client.into();
-        Self {
-            api: Api::all(rest.client().clone()).constrain(namespace),
-            rest,
-            namespace: Some(namespace.to_owned()),
-        }
+        Self::cluster(client).constrained(namespace)
+    }
+}
+
+impl<K: ApiObject, D: KindOf<K>> TypedClient<K, D> {
+    /// The client of the whole cluster.
+    pub(crate) fn with_kind(rest: RestClient, kind: D, dynamic: &K::DynamicType) -> Self {
+        Self { api: Api::all_with(rest.client().clone(), dynamic), rest, namespace: None, kind }
+    }
+
+    /// The same in one namespace.
+    pub(crate) fn constrained(self, namespace: &str) -> Self
+    where
+        K::Scope: NamespaceScope,
+    {
+        Self { api: self.api.constrain(namespace), namespace: Some(namespace.to_owned()), ..self }
+    }
+
+    pub(crate) fn known_kind(&self) -> &D {
+        &self.kind
     }
 
     /// kube's own client of the same kind and namespace, without the limits of the [`RestClient`].
@@ -179,7 +197,7 @@ impl<K: ApiObject> TypedClient<K> {
     }
 
     /// Lists the objects that `params` select page by page; see [`Pages`].
-    pub fn pages(&self, params: &ListParams) -> Pages<K> {
+    pub fn pages(&self, params: &ListParams) -> Pages<K, D> {
         Pages::new(self.clone(), params.clone())
     }
 
@@ -253,7 +271,7 @@ impl<K: ApiObject> TypedClient<K> {
         config: &impl Serialize,
         field_manager: &str,
     ) -> Apply<K> {
-        let config = Configuration::of::<K>(config);
+        let config = Configuration::of(config, &self.kind.api_version(), &self.kind.kind());
         let name = config.as_ref().ok().map(|(name, _)| name.clone());
         let target = Target::Object { name: name.as_deref(), subresource };
         let call =
@@ -284,10 +302,10 @@ fn accept<K: ApiObject>() -> &'static str {
     if K::metadata_api() { METADATA } else { JSON }
 }
 
-impl<K: ApiObject> Debug for TypedClient<K> {
+impl<K: ApiObject, D: KindOf<K>> Debug for TypedClient<K, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TypedClient")
-            .field("kind", &K::kind(&()))
+            .field("kind", &self.kind.kind())
             .field("namespace", &self.namespace)
             .finish_non_exhaustive()
     }

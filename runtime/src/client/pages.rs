@@ -10,7 +10,7 @@ use futures::{FutureExt as _, Stream, TryStreamExt as _, future::BoxFuture};
 use kube::api::ListParams;
 use serde::Deserialize;
 
-use super::{ApiObject, TypedClient};
+use super::{ApiObject, KindOf, TypedClient};
 use crate::{
     ListMeta,
     error::{Error, Result},
@@ -44,8 +44,8 @@ const PAGE_SIZE: u32 = 500;
 /// # }
 /// ```
 #[must_use = "a stream does nothing unless polled"]
-pub struct Pages<K> {
-    client: TypedClient<K>,
+pub struct Pages<K, D = ()> {
+    client: TypedClient<K, D>,
     /// The parameters of the next page.
     params: ListParams,
     resource_version: Option<String>,
@@ -66,8 +66,16 @@ struct Page<K> {
     items: Vec<K>,
 }
 
-impl<K: ApiObject> Pages<K> {
-    pub(super) fn new(client: TypedClient<K>, params: ListParams) -> Self {
+impl<K> Page<K> {
+    /// The objects, with what the server leaves out of them.
+    fn completed(mut self, kind: &impl KindOf<K>) -> Vec<K> {
+        self.items.iter_mut().for_each(|object| kind.complete(object));
+        self.items
+    }
+}
+
+impl<K: ApiObject, D: KindOf<K>> Pages<K, D> {
+    pub(super) fn new(client: TypedClient<K, D>, params: ListParams) -> Self {
         let params = ListParams { limit: params.limit.or(Some(PAGE_SIZE)), ..params };
         Self { client, params, resource_version: None, state: State::Ready }
     }
@@ -94,12 +102,13 @@ impl<K: ApiObject> Pages<K> {
             let page = match client.list::<Page<K>>(&params).await {
                 Err(error) if error.is_expired() && params.continue_token != first.continue_token => {
                     let whole = ListParams { limit: None, ..first };
-                    return Ok(client.list::<Page<K>>(&whole).await?.items);
+                    return Ok(client.list::<Page<K>>(&whole).await?.completed(&client.kind));
                 }
                 page => page?,
             };
-            objects.extend(page.items);
-            match next_token(page.metadata.continue_) {
+            let token = next_token(page.metadata.continue_.clone());
+            objects.extend(page.completed(&client.kind));
+            match token {
                 Some(token) => params.continue_token = Some(token),
                 None => return Ok(objects),
             }
@@ -108,12 +117,12 @@ impl<K: ApiObject> Pages<K> {
 
     /// Takes a page, and decides what follows it.
     fn take(&mut self, page: Page<K>) -> Vec<K> {
-        self.resource_version = page.metadata.resource_version;
-        if let Some(token) = next_token(page.metadata.continue_) {
+        self.resource_version = page.metadata.resource_version.clone();
+        if let Some(token) = next_token(page.metadata.continue_.clone()) {
             self.params.continue_token = Some(token);
             self.state = State::Ready;
         }
-        page.items
+        page.completed(&self.client.kind)
     }
 
     fn request(&mut self, expired: bool) {
@@ -121,7 +130,7 @@ impl<K: ApiObject> Pages<K> {
     }
 }
 
-impl<K: ApiObject> Stream for Pages<K> {
+impl<K: ApiObject, D: KindOf<K>> Stream for Pages<K, D> {
     type Item = Result<Vec<K>>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -150,7 +159,7 @@ impl<K: ApiObject> Stream for Pages<K> {
     }
 }
 
-impl<K> Debug for Pages<K> {
+impl<K, D> Debug for Pages<K, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pages")
             .field("params", &self.params)

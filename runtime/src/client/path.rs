@@ -1,6 +1,6 @@
 //! The paths of requests.
 
-use super::{ApiObject, TypedClient};
+use super::{ApiObject, KindOf, TypedClient};
 use crate::{
     error::{InvalidRequest, Operation},
     wire::check_namespace,
@@ -29,7 +29,7 @@ impl<'a> Target<'a> {
     }
 }
 
-impl<K: ApiObject> TypedClient<K> {
+impl<K: ApiObject, D: KindOf<K>> TypedClient<K, D> {
     /// What errors say of a request.
     pub(super) fn operation(&self, verb: &'static str, target: Target<'_>) -> Operation {
         let (name, subresource) = match target {
@@ -39,7 +39,7 @@ impl<K: ApiObject> TypedClient<K> {
         };
         Operation {
             verb,
-            kind: K::kind(&()).into_owned(),
+            kind: self.kind.kind().into_owned(),
             namespace: self.namespace.clone(),
             name: name.map(str::to_owned),
             subresource: subresource.map(str::to_owned),
@@ -50,7 +50,7 @@ impl<K: ApiObject> TypedClient<K> {
         if let Some(namespace) = self.namespace.as_deref() {
             check_namespace(namespace)?;
         }
-        let mut path = K::url_path(&(), self.namespace.as_deref());
+        let mut path = self.kind.url_path(self.namespace.as_deref())?;
         if let Target::Object { name, subresource } = target {
             push_segment(&mut path, name.ok_or(InvalidRequest::NameMissing)?, InvalidRequest::Name)?;
             if let Some(subresource) = subresource {

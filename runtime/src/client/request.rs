@@ -108,3 +108,12 @@ macro_rules! request {
     };
 }
 pub(super) use request;
+
+/// Reads what is at a path, within the limits of the client.
+pub(crate) async fn fetch_path<R: DeserializeOwned + 'static>(
+    client: RestClient,
+    operation: Operation,
+    call: Result<Call, InvalidRequest>,
+) -> Result<R> {
+    Request::new(client, operation, call).send().await
+}

@@ -6,11 +6,11 @@ use kube::api::{ListParams, Patch};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    ApiObject, Apply, Get, List, PatchRequest, TypedClient, Write, apply::Configuration, path::Target,
+    ApiObject, Apply, Get, KindOf, List, PatchRequest, TypedClient, Write, apply::Configuration, path::Target,
 };
 use crate::wire::JSON;
 
-impl<K: ApiObject> TypedClient<K> {
+impl<K: ApiObject, D: KindOf<K>> TypedClient<K, D> {
     /// Reads a subresource of an object.
     pub fn get_subresource<R: DeserializeOwned>(&self, name: &str, subresource: &str) -> Get<R> {
         Get::new(self.fetch("get", Target::subresource(name, subresource), JSON))

@@ -9,10 +9,10 @@ use std::{
 
 use bytes::Bytes;
 use futures::{Stream, StreamExt as _, stream::BoxStream};
-use kube::{api::ListParams, core::ApiResource};
+use kube::api::ListParams;
 use tokio::time::Instant;
 
-use super::{ApiObject, RestClient, TypedClient};
+use super::{ApiObject, KindOf, RestClient, TypedClient};
 use crate::{
     backoff::{Backoff, BackoffConfig},
     decode::{Decoded, decode_event},
@@ -59,10 +59,10 @@ pub enum WatchEvent<K> {
 pub struct WatchStream<K>(BoxStream<'static, Result<WatchEvent<K>>>);
 
 impl<K: ApiObject> WatchStream<K> {
-    pub(super) fn open(client: &TypedClient<K>, params: &ListParams) -> Self {
+    pub(super) fn open<D: KindOf<K>>(client: &TypedClient<K, D>, params: &ListParams) -> Self {
         let collection = Collection {
             client: client.rest.client().clone(),
-            resource: ApiResource::erase::<K>(&()),
+            resource: client.kind.api_resource(),
             scope: client.namespace.as_deref().map_or(Scope::All, |name| Scope::Namespace(name.into())),
             selectors: Selectors {
                 labels: params.label_selector.clone(),

@@ -9,13 +9,13 @@ use std::{
     time::Duration,
 };
 
-use super::{FactoryError, InformerFactory};
+use super::{FactoryError, InformerFactory, member::Followed};
 use crate::{
     delta::Scope,
+    dynamic,
     error::Error,
     informer::{InformerConfig, checked_resync},
-    meta::GroupResource,
-    object::Watched,
+    object::Decodable,
     reflector::{ErrorHook, ListOptions, ReflectorConfig, Transform},
     selector::{Selector, is_dns_label},
 };
@@ -73,8 +73,10 @@ impl<F: From<InformerFactory>> InformerFactoryBuilder<F> {
     }
 
     /// Sets the resync period of one type.
+    ///
+    /// Settings of a type that is used for several kinds, such as `DynamicObject`, apply to all of them.
     #[must_use]
-    pub fn resync_for<K: Watched>(mut self, period: Duration) -> Self {
+    pub fn resync_for<K: Decodable>(mut self, period: Duration) -> Self {
         self.settings.resync_for.insert(TypeId::of::<K>(), (type_name::<K>(), period));
         self
     }
@@ -97,7 +99,7 @@ impl<F: From<InformerFactory>> InformerFactoryBuilder<F> {
     /// Changes the list options of one type, on top of the changes that
     /// [`tweak_list_options`](Self::tweak_list_options) makes for all types.
     #[must_use]
-    pub fn tweak_list_options_for<K: Watched>(
+    pub fn tweak_list_options_for<K: Decodable>(
         mut self,
         tweak: impl Fn(&mut ListOptions) + Send + Sync + 'static,
     ) -> Self {
@@ -108,7 +110,7 @@ impl<F: From<InformerFactory>> InformerFactoryBuilder<F> {
     /// Sets a function that changes each object of one type before it is cached, typically to drop fields
     /// that are never read. It must not change the name, namespace, uid and resource version.
     #[must_use]
-    pub fn transform<K: Watched>(self, transform: impl Fn(&mut K) + Send + Sync + 'static) -> Self {
+    pub fn transform<K: Decodable>(self, transform: impl Fn(&mut K) + Send + Sync + 'static) -> Self {
         self.set_transform(Transform::new(transform))
     }
 
@@ -117,14 +119,14 @@ impl<F: From<InformerFactory>> InformerFactoryBuilder<F> {
     ///
     /// [`SharedInformer::invalid`]: crate::SharedInformer::invalid
     #[must_use]
-    pub fn try_transform<K: Watched, E: Display>(
+    pub fn try_transform<K: Decodable, E: Display>(
         self,
         transform: impl Fn(&mut K) -> Result<(), E> + Send + Sync + 'static,
     ) -> Self {
         self.set_transform(Transform::fallible(transform))
     }
 
-    fn set_transform<K: Watched>(mut self, transform: Transform<K>) -> Self {
+    fn set_transform<K: Decodable>(mut self, transform: Transform<K>) -> Self {
         self.settings.transforms.insert(TypeId::of::<K>(), Arc::new(transform));
         self
     }
@@ -181,14 +183,14 @@ impl Settings {
     }
 
     /// The resync period of a type. Invalid ones were reported by `check`.
-    fn resync<K: Watched>(&self) -> Option<Duration> {
+    fn resync<K: Decodable>(&self) -> Option<Duration> {
         let own = self.resync_for.get(&TypeId::of::<K>()).map(|(_, period)| *period);
         checked_resync(own.unwrap_or(self.resync)).unwrap_or_default()
     }
 
-    /// The scopes of a type that are watched. A cluster-scoped kind has only one.
-    fn scopes<K: Watched>(&self) -> Vec<Scope> {
-        if self.namespaces.is_empty() || !K::is_namespaced() {
+    /// The scopes of a kind that are watched. A cluster-scoped kind has only one.
+    fn scopes(&self, followed: &Followed) -> Vec<Scope> {
+        if self.namespaces.is_empty() || !followed.kind.is_namespaced() {
             return vec![Scope::All];
         }
         let mut scopes: Vec<_> =
@@ -199,22 +201,29 @@ impl Settings {
     }
 
     /// The configuration of the informer of a type.
-    pub(super) fn informer<K: Watched>(&self) -> InformerConfig {
-        let mut config = InformerConfig::new(resource_name::<K>()).scopes(self.scopes::<K>());
+    pub(super) fn informer<K: Decodable>(&self, followed: &Followed) -> InformerConfig {
+        let name = followed.kind.group_resource().to_string();
+        let mut config = InformerConfig::new(name).scopes(self.scopes(followed));
+        config.kind = followed.is_dynamic.then(|| followed.kind.clone());
         config.resync = self.resync::<K>();
-        config.metadata_only = K::is_metadata_only();
+        config.metadata_only = followed.metadata_only;
         config.name = self.name.clone();
         config
     }
 
     /// The configuration of the reflector of one scope of a type.
-    pub(super) fn reflector<K: Watched>(&self, scope: Scope) -> ReflectorConfig<K> {
+    pub(super) fn reflector<K: Decodable>(&self, followed: &Followed, scope: Scope) -> ReflectorConfig<K> {
         let transform = self.transforms.get(&TypeId::of::<K>());
         let mut config =
             ReflectorConfig::new(scope).list(self.tweaked(self.options_for.get(&TypeId::of::<K>())));
-        config.metadata_only = K::is_metadata_only();
+        config.metadata_only = followed.metadata_only;
+        config.is_dynamic = followed.is_dynamic;
         config.keep_managed_fields = self.keep_managed_fields;
         config.transform = transform.and_then(|any| any.downcast_ref::<Transform<K>>()).cloned();
+        if let Some(complete) = dynamic::completion::<K>(&followed.kind) {
+            let transform = config.transform.unwrap_or_else(|| Transform::new(|_| {}));
+            config.transform = Some(transform.after(complete));
+        }
         config.on_error = self.on_error.clone();
         config.name = self.name.clone();
         config
@@ -227,10 +236,4 @@ impl Settings {
         }
         options
     }
-}
-
-/// The name of a resource, such as `networks.samplecrd.k8s.io`, or `pods` in the core group.
-pub(super) fn resource_name<K: Watched>() -> String {
-    let resource = K::api_resource();
-    GroupResource::new(resource.group, resource.plural).to_string()
 }

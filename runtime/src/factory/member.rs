@@ -2,23 +2,35 @@
 
 use std::any::Any;
 
-use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::{runtime::Handle, sync::watch};
+use tokio_util::task::TaskTracker;
 
-use super::builder::{Settings, resource_name};
+use super::builder::Settings;
 use crate::{
     delta::{Scope, delta_queue},
+    dynamic::DynamicKind,
     informer::{GenericInformer, SharedInformer, SyncReceiver},
-    object::Watched,
+    object::Decodable,
     reflector::{Reflector, ReflectorState},
 };
 
 /// The capacity of the queue between the reflectors of an informer and its cache.
 const QUEUE: usize = 1024;
 
+/// What an informer of a factory follows.
+#[derive(Clone)]
+pub(super) struct Followed {
+    pub(super) kind: DynamicKind,
+    /// Whether the kind is known only at run time.
+    pub(super) is_dynamic: bool,
+    /// Whether the server is asked for metadata only.
+    pub(super) metadata_only: bool,
+}
+
 /// One informer of a factory, and its reflectors.
 pub(super) struct Member<K> {
+    followed: Followed,
     informer: SharedInformer<K>,
     /// The reflectors, once they are started.
     reflectors: Mutex<Option<Vec<ReflectorHandle>>>,
@@ -33,12 +45,12 @@ struct ReflectorHandle {
 pub(super) trait AnyMember: Send + Sync {
     /// The resource with its group and version.
     fn resource(&self) -> String;
-    fn is_metadata_only(&self) -> bool;
+    fn followed(&self) -> &Followed;
     /// Starts the informer and its reflectors, unless they are started.
     fn start(&self, client: &kube::Client, settings: &Settings, runtime: &Handle);
     fn stop(&self);
-    /// Waits until all tasks of the informer have ended.
-    fn join(&self) -> BoxFuture<'_, ()>;
+    /// Everything that runs for the informer.
+    fn tasks(&self) -> TaskTracker;
     fn sync_signal(&self) -> SyncReceiver;
     /// Why the informer is not synced.
     fn reason(&self) -> String;
@@ -46,9 +58,10 @@ pub(super) trait AnyMember: Send + Sync {
     fn as_any(&self) -> &dyn Any;
 }
 
-impl<K: Watched> Member<K> {
-    pub(super) fn new(settings: &Settings) -> Self {
-        Self { informer: SharedInformer::new(settings.informer::<K>()), reflectors: Mutex::new(None) }
+impl<K: Decodable> Member<K> {
+    pub(super) fn new(followed: Followed, settings: &Settings) -> Self {
+        let informer = SharedInformer::new(settings.informer::<K>(&followed));
+        Self { followed, informer, reflectors: Mutex::new(None) }
     }
 
     /// The informer of a member of this type.
@@ -62,13 +75,13 @@ impl<K: Watched> Member<K> {
     }
 }
 
-impl<K: Watched> AnyMember for Member<K> {
+impl<K: Decodable> AnyMember for Member<K> {
     fn resource(&self) -> String {
-        format!("{}/{}", resource_name::<K>(), K::api_resource().version)
+        self.followed.kind.to_string()
     }
 
-    fn is_metadata_only(&self) -> bool {
-        K::is_metadata_only()
+    fn followed(&self) -> &Followed {
+        &self.followed
     }
 
     fn start(&self, client: &kube::Client, settings: &Settings, runtime: &Handle) {
@@ -80,7 +93,8 @@ impl<K: Watched> AnyMember for Member<K> {
         // The tasks hold no handle of the informer, so it ends when its users have dropped theirs.
         let inner = self.informer.inner();
         let start = |scope: &Scope| {
-            let reflector = Reflector::<K>::new(client.clone(), settings.reflector(scope.clone()))
+            let config = settings.reflector::<K>(&self.followed, scope.clone());
+            let reflector = Reflector::of_kind(client.clone(), &self.followed.kind, config)
                 .track_jobs(inner.tasks.clone());
             let handle = ReflectorHandle { scope: scope.clone(), state: reflector.state() };
             let (ending, sender) = (inner.clone(), sender.clone());
@@ -102,12 +116,8 @@ impl<K: Watched> AnyMember for Member<K> {
         self.informer.stop();
     }
 
-    fn join(&self) -> BoxFuture<'_, ()> {
-        let tasks = self.informer.inner().tasks.clone();
-        Box::pin(async move {
-            tasks.close();
-            tasks.wait().await;
-        })
+    fn tasks(&self) -> TaskTracker {
+        self.informer.inner().tasks.clone()
     }
 
     fn sync_signal(&self) -> SyncReceiver {
@@ -141,7 +151,7 @@ impl<K: Watched> AnyMember for Member<K> {
     }
 
     fn generic(&self) -> GenericInformer {
-        self.informer.generic()
+        self.informer.generic_of(&self.followed.kind)
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -1,6 +1,7 @@
 //! The factory: owns one informer per type, starts them and stops them.
 //!
 //! - **One informer per type.** Requesting the same type twice returns the same informer, with one watch.
+//!   For a kind that is known only at run time it is one per type and kind; see [`dynamic`](crate::dynamic).
 //! - **`start` can be called any number of times.** It starts the informers that do not run yet.
 //! - **An informer can be stopped without the others.** It does not start again.
 //! - **`wait_for_cache_sync` has a deadline.** Its error names each type that did not sync, and why.
@@ -60,17 +61,19 @@ mod member;
 use std::{any::TypeId, collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use futures::future::join_all;
-use kube::core::{GroupVersionResource, PartialObjectMeta};
+use kube::core::{DynamicObject, GroupVersionResource, PartialObjectMeta};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
+use tokio_util::task::TaskTracker;
 
 use self::{
     builder::Settings,
-    member::{AnyMember, Member},
+    member::{AnyMember, Followed, Member},
 };
 use crate::{
+    dynamic::DynamicKind,
     informer::{GenericInformer, ResyncTooShort, SharedInformer},
-    object::Watched,
+    object::{Decodable, Watched},
     selector::ParseSelectorError,
 };
 
@@ -128,7 +131,7 @@ impl fmt::Display for NotSynced {
     }
 }
 
-/// Owns one shared informer per type. Cheap to clone.
+/// Owns one shared informer per type, or per type and run-time kind. Cheap to clone.
 ///
 /// An informer runs until [`shutdown`](Self::shutdown), until it is stopped, or until the last handle to
 /// it is dropped: the factory and its clones, the informer itself, its listers, indexes and streams.
@@ -145,10 +148,21 @@ struct Inner {
 
 #[derive(Default)]
 struct Members {
-    by_type: HashMap<TypeId, Arc<dyn AnyMember>>,
+    by_key: HashMap<MemberKey, Arc<dyn AnyMember>>,
+    /// The tasks of informers that were removed and may still be ending.
+    ending: Vec<TaskTracker>,
     /// Why the factory cannot start.
     fault: Option<FactoryError>,
     is_shut_down: bool,
+}
+
+/// What distinguishes the informers of a factory.
+#[derive(PartialEq, Eq, Hash)]
+struct MemberKey {
+    object: TypeId,
+    /// The kind, if the type does not say it.
+    kind: Option<DynamicKind>,
+    metadata_only: bool,
 }
 
 impl fmt::Debug for InformerFactory {
@@ -177,7 +191,7 @@ impl InformerFactory {
     /// Returns the informer of a type. The first call creates it, and the next [`start`](Self::start)
     /// runs it.
     pub fn informer<K: Watched>(&self) -> SharedInformer<K> {
-        self.member()
+        self.static_member()
     }
 
     /// Returns an informer that requests and caches only the metadata of a type, for the names, labels
@@ -188,16 +202,101 @@ impl InformerFactory {
     where
         PartialObjectMeta<K>: Watched,
     {
-        self.member()
+        self.static_member()
     }
 
-    fn member<K: Watched>(&self) -> SharedInformer<K> {
+    /// Returns the informer of a kind that is known only at run time; see [`dynamic`](crate::dynamic).
+    ///
+    /// ```
+    /// # use genclient_runtime::{InformerFactory, SharedInformer, dynamic::DynamicKind};
+    /// # use kube::core::DynamicObject;
+    /// fn widgets(factory: &InformerFactory) -> SharedInformer<DynamicObject> {
+    ///     factory.dynamic_informer(&DynamicKind::namespaced("example.com", "v1", "Widget", "widgets"))
+    /// }
+    /// ```
+    ///
+    /// If the type of the kind is requested too, that is another informer with its own watch.
+    pub fn dynamic_informer(&self, kind: &DynamicKind) -> SharedInformer<DynamicObject> {
+        self.dynamic_member(kind, false)
+    }
+
+    /// Returns an informer that requests and caches only the metadata of a kind that is known only at run
+    /// time.
+    pub fn dynamic_metadata_informer(
+        &self,
+        kind: &DynamicKind,
+    ) -> SharedInformer<PartialObjectMeta<DynamicObject>> {
+        self.dynamic_member(kind, true)
+    }
+
+    /// Returns an informer that decodes the objects of a kind as `K`, a type that need not know the kind.
+    ///
+    /// One type can so be used for several kinds that have some fields in common:
+    ///
+    /// ```
+    /// use genclient_runtime::{InformerFactory, SharedInformer, dynamic::DynamicKind, object::CacheObject};
+    /// use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
+    ///
+    /// #[derive(serde::Deserialize)]
+    /// struct WithConditions { metadata: ObjectMeta, #[serde(default)] status: Status }
+    ///
+    /// #[derive(Default, serde::Deserialize)]
+    /// struct Status { #[serde(default)] conditions: Vec<Condition> }
+    ///
+    /// impl CacheObject for WithConditions {
+    ///     fn name(&self) -> &str { self.metadata.name.as_deref().unwrap_or_default() }
+    ///     fn namespace(&self) -> Option<&str> { self.metadata.namespace.as_deref() }
+    ///     fn uid(&self) -> &str { self.metadata.uid.as_deref().unwrap_or_default() }
+    ///     fn resource_version(&self) -> &str { self.metadata.resource_version.as_deref().unwrap_or_default() }
+    ///     fn label(&self, key: &str) -> Option<&str> { self.metadata.labels.as_ref()?.get(key).map(|x| &**x) }
+    /// }
+    ///
+    /// fn conditions(
+    ///     factory: &InformerFactory,
+    ///     kinds: &[DynamicKind],
+    /// ) -> Vec<SharedInformer<WithConditions>> {
+    ///     kinds.iter().map(|kind| factory.informer_as(kind)).collect()
+    /// }
+    /// ```
+    ///
+    /// An object that does not decode as `K` is listed in [`SharedInformer::invalid`].
+    pub fn informer_as<K: Decodable>(&self, kind: &DynamicKind) -> SharedInformer<K> {
+        self.dynamic_member(kind, false)
+    }
+
+    /// Stops and forgets the informers of a kind that is known only at run time, and returns whether there
+    /// were any. The next request of the kind creates a new informer.
+    ///
+    /// Use it when a definition is deleted: its informer would wait for it to appear again.
+    pub fn remove_dynamic(&self, kind: &DynamicKind) -> bool {
+        let mut members = self.inner.members.lock();
+        let removed = members.by_key.extract_if(|key, _| key.kind.as_ref() == Some(kind));
+        let removed: Vec<_> = removed.map(|(_, member)| member).collect();
+        members.ending.retain(|tasks| !tasks.is_empty());
+        members.ending.extend(removed.iter().map(|member| member.tasks()));
+        drop(members);
+        removed.iter().for_each(|member| member.stop());
+        !removed.is_empty()
+    }
+
+    fn static_member<K: Watched>(&self) -> SharedInformer<K> {
+        let metadata_only = K::is_metadata_only();
+        let key = MemberKey { object: TypeId::of::<K>(), kind: None, metadata_only };
+        self.member(key, || Followed { kind: DynamicKind::of::<K>(), is_dynamic: false, metadata_only })
+    }
+
+    fn dynamic_member<K: Decodable>(&self, kind: &DynamicKind, metadata_only: bool) -> SharedInformer<K> {
+        let key = MemberKey { object: TypeId::of::<K>(), kind: Some(kind.clone()), metadata_only };
+        self.member(key, || Followed { kind: kind.clone(), is_dynamic: true, metadata_only })
+    }
+
+    fn member<K: Decodable>(&self, key: MemberKey, followed: impl FnOnce() -> Followed) -> SharedInformer<K> {
         let mut members = self.inner.members.lock();
         let is_shut_down = members.is_shut_down;
         let member = members
-            .by_type
-            .entry(TypeId::of::<K>())
-            .or_insert_with(|| Arc::new(Member::<K>::new(&self.inner.settings)));
+            .by_key
+            .entry(key)
+            .or_insert_with(|| Arc::new(Member::<K>::new(followed(), &self.inner.settings)));
         let informer = Member::<K>::informer_of(member.as_ref());
         if is_shut_down {
             informer.stop();
@@ -205,13 +304,17 @@ impl InformerFactory {
         informer
     }
 
-    /// Returns the informer of a resource, if its type was requested before. If there is also a metadata
-    /// informer, the one with whole objects is returned.
+    /// Returns the informer of a resource, if it was requested before. Of several, the one with the most is
+    /// returned: whole objects of a static type, then those of a kind that is known only at run time, then
+    /// metadata.
     pub fn for_resource(&self, resource: &GroupVersionResource) -> Option<GenericInformer> {
         let mut members = self.members();
-        // The informer with whole objects comes first.
-        members.sort_by_key(|member| member.is_metadata_only());
-        members.iter().map(|member| member.generic()).find(|informer| informer.resource() == *resource)
+        members.retain(|member| member.followed().kind.resource() == *resource);
+        let first = members.iter().min_by_key(|member| {
+            let Followed { metadata_only, is_dynamic, .. } = member.followed();
+            (*metadata_only, *is_dynamic)
+        });
+        first.map(|member| member.generic())
     }
 
     /// Starts every informer that does not run yet. Call it within a Tokio runtime, on which the watches
@@ -238,7 +341,7 @@ impl InformerFactory {
             }
         };
         members.fault = None;
-        for member in members.by_type.values() {
+        for member in members.by_key.values() {
             member.start(&self.inner.client, &self.inner.settings, &runtime);
         }
     }
@@ -273,12 +376,18 @@ impl InformerFactory {
         self.inner.members.lock().is_shut_down = true;
         let members = self.members();
         members.iter().for_each(|member| member.stop());
-        join_all(members.iter().map(|member| member.join())).await;
+        let mut tasks = self.inner.members.lock().ending.clone();
+        tasks.extend(members.iter().map(|member| member.tasks()));
+        join_all(tasks.iter().map(|tasks| {
+            tasks.close();
+            tasks.wait()
+        }))
+        .await;
     }
 
     /// The informers, sorted by the name of their resource.
     fn members(&self) -> Vec<Arc<dyn AnyMember>> {
-        let mut members: Vec<_> = self.inner.members.lock().by_type.values().cloned().collect();
+        let mut members: Vec<_> = self.inner.members.lock().by_key.values().cloned().collect();
         members.sort_by_key(|member| member.resource());
         members
     }

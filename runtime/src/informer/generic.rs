@@ -6,6 +6,7 @@ use kube::core::GroupVersionResource;
 
 use super::{Event, HandlerRegistration, SharedInformer, SyncReceiver};
 use crate::{
+    dynamic::DynamicKind,
     object::{CacheObject, ObjectKey, Watched},
     selector::Selector,
 };
@@ -16,13 +17,14 @@ use crate::{
 /// returns the typed informer.
 #[derive(Clone)]
 pub struct GenericInformer {
+    resource: GroupVersionResource,
     informer: Arc<dyn AnyInformer>,
 }
 
 impl GenericInformer {
     /// Returns the resource of the informer.
     pub fn resource(&self) -> GroupVersionResource {
-        self.informer.resource()
+        self.resource.clone()
     }
 
     /// Returns whether the first list is in the cache.
@@ -79,7 +81,7 @@ impl GenericInformer {
     }
 
     /// Returns the typed informer, if `K` is its type.
-    pub fn downcast<K: Watched>(&self) -> Option<SharedInformer<K>> {
+    pub fn downcast<K: CacheObject>(&self) -> Option<SharedInformer<K>> {
         self.informer.as_any().downcast_ref().cloned()
     }
 }
@@ -94,10 +96,21 @@ impl fmt::Debug for GenericInformer {
     }
 }
 
-impl<K: Watched> SharedInformer<K> {
+impl<K: CacheObject> SharedInformer<K> {
     /// Returns the informer without its static type.
-    pub fn generic(&self) -> GenericInformer {
-        GenericInformer { informer: Arc::new(self.clone()) }
+    ///
+    /// [`InformerFactory::for_resource`](crate::InformerFactory::for_resource) returns it for kinds that
+    /// are known only at run time.
+    pub fn generic(&self) -> GenericInformer
+    where
+        K: Watched,
+    {
+        self.generic_of(&DynamicKind::of::<K>())
+    }
+
+    /// Returns the informer of a kind without its static type.
+    pub(crate) fn generic_of(&self, kind: &DynamicKind) -> GenericInformer {
+        GenericInformer { resource: kind.resource(), informer: Arc::new(self.clone()) }
     }
 }
 
@@ -105,7 +118,6 @@ type GenericHandler = Box<dyn FnMut(&Event<dyn CacheObject>) + Send>;
 
 /// The methods of an informer of any type.
 trait AnyInformer: Send + Sync {
-    fn resource(&self) -> GroupVersionResource;
     fn has_synced(&self) -> bool;
     fn sync_signal(&self) -> SyncReceiver;
     fn get(&self, key: &ObjectKey) -> Option<Arc<dyn CacheObject>>;
@@ -118,12 +130,7 @@ trait AnyInformer: Send + Sync {
     fn as_any(&self) -> &dyn Any;
 }
 
-impl<K: Watched> AnyInformer for SharedInformer<K> {
-    fn resource(&self) -> GroupVersionResource {
-        let resource = K::api_resource();
-        GroupVersionResource::gvr(&resource.group, &resource.version, &resource.plural)
-    }
-
+impl<K: CacheObject> AnyInformer for SharedInformer<K> {
     fn has_synced(&self) -> bool {
         self.has_synced()
     }

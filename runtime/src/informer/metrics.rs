@@ -5,7 +5,7 @@ use std::sync::Arc;
 use metrics::{Counter, Gauge, counter, gauge};
 
 use super::InformerConfig;
-use crate::metrics::{self as names, resource_labels};
+use crate::metrics::{self as names, Form, resource_labels};
 
 /// The metrics of one informer, looked up once.
 #[derive(Clone)]
@@ -26,7 +26,8 @@ pub(crate) struct InformerMetrics {
 
 impl InformerMetrics {
     pub(crate) fn new(config: &InformerConfig) -> Self {
-        let labels = resource_labels(&config.resource, config.metadata_only, config.name.as_deref());
+        let form = Form { is_dynamic: config.kind.is_some(), is_metadata: config.metadata_only };
+        let labels = resource_labels(&config.resource, form, config.name.as_deref());
         Self {
             deltas: counter!(names::INFORMER_DELTAS, labels.clone()),
             events: counter!(names::INFORMER_EVENTS, labels.clone()),
@@ -57,6 +58,7 @@ mod tests {
 
     use crate::{
         delta::{Delta, Scope, delta_queue},
+        dynamic::DynamicKind,
         informer::{Event, InformerConfig, SharedInformer},
         metrics::test_recorder::TestRecorder,
     };
@@ -114,8 +116,14 @@ mod tests {
             let mut named = InformerConfig::new("configmaps");
             named.name = Some("tenant".into());
             let mut running = Vec::new();
+            let mut dynamic = InformerConfig::new("configmaps");
+            dynamic.kind = Some(DynamicKind::of::<ConfigMap>());
+            let mut dynamic_metadata = dynamic.clone();
+            dynamic_metadata.metadata_only = true;
             for (number, config) in
-                [InformerConfig::new("configmaps"), metadata, named].into_iter().enumerate()
+                [InformerConfig::new("configmaps"), metadata, named, dynamic, dynamic_metadata]
+                    .into_iter()
+                    .enumerate()
             {
                 let informer = SharedInformer::<ConfigMap>::new(config);
                 let (sender, receiver) = delta_queue(8);
@@ -130,6 +138,8 @@ mod tests {
             assert_eq!(objects("resource=\"configmaps\""), 1.0);
             assert_eq!(objects("resource=\"configmaps\",form=\"metadata\""), 2.0);
             assert_eq!(objects("resource=\"configmaps\",factory=\"tenant\""), 3.0);
+            assert_eq!(objects("resource=\"configmaps\",form=\"dynamic\""), 4.0);
+            assert_eq!(objects("resource=\"configmaps\",form=\"dynamic_metadata\""), 5.0);
         });
     }
 }

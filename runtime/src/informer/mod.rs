@@ -40,6 +40,7 @@ use std::{fmt, hash::Hash, sync::Arc, time::Duration};
 use self::inner::{Inner, Registered};
 use crate::{
     delta::{DeltaReceiver, InvalidObject, Scope},
+    dynamic::DynamicKind,
     lister::Lister,
     object::CacheObject,
     store::{Index, IndexError, Store},
@@ -60,6 +61,8 @@ pub use stream::EventStream;
 pub struct InformerConfig {
     /// The name of the resource in logs and metrics, such as `networks.samplecrd.k8s.io`.
     pub resource: Arc<str>,
+    /// The kind, if it is known only at run time; see [`dynamic`](crate::dynamic).
+    pub kind: Option<DynamicKind>,
     /// The parts of the kind that are listed and watched. The informer is synced when all were listed.
     pub scopes: Vec<Scope>,
     /// How often handlers are called with every object again, unless they say it themselves.
@@ -75,6 +78,7 @@ impl InformerConfig {
     pub fn new(resource: impl Into<Arc<str>>) -> Self {
         Self {
             resource: resource.into(),
+            kind: None,
             scopes: vec![Scope::All],
             resync: None,
             metadata_only: false,

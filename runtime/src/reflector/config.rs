@@ -38,6 +38,18 @@ impl<K> Transform<K> {
         Self(Arc::new(move |object| change(object).map_err(|error| error.to_string())))
     }
 
+    /// The same after another change, which cannot fail.
+    pub(crate) fn after(self, first: impl Fn(&mut K) + Send + Sync + 'static) -> Self
+    where
+        K: 'static,
+    {
+        let Self(then) = self;
+        Self(Arc::new(move |object| {
+            first(object);
+            then(object)
+        }))
+    }
+
     /// Changes an object, or says what went wrong.
     pub(super) fn apply(&self, object: &mut K) -> Result<(), String> {
         match catch_unwind(AssertUnwindSafe(|| (self.0)(object))) {
@@ -120,6 +132,8 @@ pub struct ReflectorConfig<K> {
     pub on_error: Option<ErrorHook>,
     /// A name that distinguishes the metrics of the reflector from those of others of the same resource.
     pub name: Option<Arc<str>>,
+    /// Whether the kind is known only at run time. It is a label of the metrics.
+    pub(crate) is_dynamic: bool,
 }
 
 impl<K> ReflectorConfig<K> {
@@ -146,6 +160,7 @@ impl<K> Default for ReflectorConfig<K> {
             transform: None,
             on_error: None,
             name: None,
+            is_dynamic: false,
         }
     }
 }
@@ -161,6 +176,7 @@ impl<K> Clone for ReflectorConfig<K> {
             transform: self.transform.clone(),
             on_error: self.on_error.clone(),
             name: self.name.clone(),
+            is_dynamic: self.is_dynamic,
         }
     }
 }

@@ -18,7 +18,7 @@ use super::Transform;
 use crate::{
     decode::{Decoded, ListPage, RawPage, Unreadable, decode_event, decode_list},
     delta::{InvalidObject, Scope},
-    object::{ObjectKey, Watched},
+    object::{Decodable, ObjectKey},
     offload::{Awaited, Offloaded},
     panics,
 };
@@ -67,7 +67,7 @@ pub(super) struct Slices<K> {
     decoded: DecodedLines<K>,
 }
 
-impl<K: Watched> Decoder<K> {
+impl<K: Decodable> Decoder<K> {
     /// Begins to decode lines, up to the first that cannot be read.
     pub(super) fn lines(self: &Arc<Self>, lines: Vec<Bytes>) -> Decoding<K> {
         if lines.iter().map(Bytes::len).sum::<usize>() < FEW_BYTES {
@@ -174,7 +174,7 @@ impl<K: Watched> Decoder<K> {
     }
 }
 
-impl<K: Watched> Decoding<K> {
+impl<K: Decodable> Decoding<K> {
     /// Whether the lines are decoded in place.
     pub(super) fn is_here(&self) -> bool {
         matches!(self, Self::Here(_))
@@ -199,7 +199,7 @@ impl<K: Watched> Decoding<K> {
     }
 }
 
-impl<K: Watched> Slices<K> {
+impl<K: Decodable> Slices<K> {
     fn new(lines: Vec<Bytes>) -> Self {
         let events = Vec::with_capacity(lines.len());
         Self { lines: lines.into_iter(), decoded: DecodedLines { events, unreadable: None } }

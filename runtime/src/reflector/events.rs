@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use super::decoder::{DecodedLines, Decoder, Decoding};
-use crate::{error::Result, object::Watched, wire::Watch};
+use crate::{error::Result, object::Decodable, wire::Watch};
 
 /// How many batches of lines are decoded at the same time.
 const AHEAD: usize = 2;
@@ -21,7 +21,7 @@ pub(super) struct Events<K> {
     returned: Option<DecodedLines<K>>,
 }
 
-impl<K: Watched> Events<K> {
+impl<K: Decodable> Events<K> {
     pub(super) fn new(watch: Watch, decoder: Arc<Decoder<K>>) -> Self {
         Self { watch, decoder, decoding: VecDeque::new(), returned: None }
     }

@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 
 use crate::{
     delta::InvalidObject,
-    object::{ObjectKey, Watched},
+    object::{Decodable, ObjectKey},
 };
 
 /// The objects of a streamed list, until its closing bookmark.
@@ -23,7 +23,7 @@ struct Changed<K> {
     invalid: HashMap<ObjectKey, InvalidObject>,
 }
 
-impl<K: Watched> Initial<K> {
+impl<K: Decodable> Initial<K> {
     pub(super) fn new() -> Self {
         Self { added: Vec::new(), changed: None }
     }

@@ -10,7 +10,7 @@ use crate::{
     decode::{Decoded, peek_token},
     delta::{Delta, DeltaSink, InvalidObject},
     error::{Cause, Error},
-    object::{ObjectKey, Watched},
+    object::{Decodable, ObjectKey},
     resource_version::is_older,
     wire::{Page, Start},
 };
@@ -37,7 +37,7 @@ struct Listed<K> {
     not_older_than: Option<String>,
 }
 
-impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
+impl<K: Decodable, S: DeltaSink<K>> Run<K, S> {
     /// Sends the whole state, and returns what to do next.
     pub(super) async fn list(&mut self) -> Result<Next<K>, Stop> {
         let begin = Instant::now();

@@ -44,7 +44,14 @@ use tokio::{sync::watch as watched, time::Instant};
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
-use crate::{backoff::Backoff, error::Error, object::Watched, panics, wire::Collection};
+use crate::{
+    backoff::Backoff,
+    dynamic::DynamicKind,
+    error::Error,
+    object::{Decodable, Watched},
+    panics,
+    wire::Collection,
+};
 pub use crate::{
     delta::{Delta, DeltaReceiver, DeltaSender, DeltaSink, InvalidObject, Scope, SinkClosed, delta_queue},
     wire::Timeouts,
@@ -70,12 +77,21 @@ pub struct Reflector<K> {
     jobs: TaskTracker,
 }
 
-impl<K: Watched> Reflector<K> {
+impl<K: Decodable> Reflector<K> {
     /// A reflector of the kind `K`. It does nothing until it is run.
-    pub fn new(client: Client, config: ReflectorConfig<K>) -> Self {
+    pub fn new(client: Client, config: ReflectorConfig<K>) -> Self
+    where
+        K: Watched,
+    {
+        Self::of_kind(client, &DynamicKind::of::<K>(), config)
+    }
+
+    /// A reflector of a kind that is known only at run time, whose objects are decoded as `K`. It does
+    /// nothing until it is run.
+    pub fn of_kind(client: Client, kind: &DynamicKind, config: ReflectorConfig<K>) -> Self {
         let collection = Collection {
             client,
-            resource: K::api_resource(),
+            resource: kind.api_resource().clone(),
             scope: config.scope.clone(),
             selectors: config.list.selectors(),
             metadata_only: config.metadata_only,
@@ -186,7 +202,7 @@ struct Run<K, S> {
     unreadable: bool,
 }
 
-impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
+impl<K: Decodable, S: DeltaSink<K>> Run<K, S> {
     async fn run(mut self) {
         let mut next = Next::List;
         loop {

@@ -13,7 +13,7 @@ use crate::{
     delta::{Delta, InvalidObject, Scope},
     error::Error,
     metrics::{
-        REFLECTOR_ERRORS, REFLECTOR_EVENTS, REFLECTOR_INVALID_OBJECTS, REFLECTOR_LAST_EVENT,
+        Form, REFLECTOR_ERRORS, REFLECTOR_EVENTS, REFLECTOR_INVALID_OBJECTS, REFLECTOR_LAST_EVENT,
         REFLECTOR_LIST_DURATION, REFLECTOR_LISTED_OBJECTS, REFLECTOR_LISTS, REFLECTOR_WATCHES,
         resource_labels,
     },
@@ -50,7 +50,8 @@ impl Report {
         state: watch::Sender<ReflectorState>,
     ) -> Self {
         let resource = collection.resource_name();
-        let mut labels = resource_labels(&resource, config.metadata_only, config.name.as_deref());
+        let form = Form { is_dynamic: config.is_dynamic, is_metadata: config.metadata_only };
+        let mut labels = resource_labels(&resource, form, config.name.as_deref());
         if let Scope::Namespace(namespace) = &collection.scope {
             labels.push(Label::new("namespace", namespace.to_string()));
         }

@@ -8,11 +8,11 @@ use crate::{
     decode::{Decoded, Unreadable},
     delta::{Delta, DeltaSink},
     error::{Cause, Error},
-    object::Watched,
+    object::Decodable,
     wire::{HEALTHY_WATCH, SHORT_WATCH, Start},
 };
 
-impl<K: Watched, S: DeltaSink<K>> Run<K, S> {
+impl<K: Decodable, S: DeltaSink<K>> Run<K, S> {
     /// Sends the changes until the watch ends, and returns what to do next.
     pub(super) async fn watch(&mut self, open: Option<Box<Events<K>>>) -> Result<Next<K>, Stop> {
         let Some(version) = self.not_older_than() else { return Ok(Next::List) };
@@ -144,7 +144,7 @@ fn leads_to_list(outcome: &Result<(), Stop>) -> bool {
 }
 
 /// The version to resume from after a delta.
-fn version_of<K: Watched>(delta: &Delta<K>) -> Option<&str> {
+fn version_of<K: Decodable>(delta: &Delta<K>) -> Option<&str> {
     let version = match delta {
         Delta::Upsert(object) | Delta::Delete(object) => object.resource_version(),
         Delta::Invalid(invalid) | Delta::DeleteInvalid(invalid) => &invalid.resource_version,

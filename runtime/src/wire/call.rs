@@ -6,7 +6,10 @@ use bytes::Bytes;
 use form_urlencoded::Serializer;
 use http::{HeaderValue, Method, Request, Response, header};
 use http_body_util::{BodyExt as _, Limited};
-use kube::{client::Body, core::Status};
+use kube::{
+    client::Body,
+    core::{ApiResource, Status},
+};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
@@ -155,9 +158,49 @@ pub(crate) fn check_namespace(namespace: &str) -> Result<(), InvalidRequest> {
     }
 }
 
+/// Checks that the group, the version and the plural of a resource cannot change the path of a request.
+pub(crate) fn check_resource(resource: &ApiResource) -> Result<(), InvalidRequest> {
+    let is_segment = |text: &str| {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+        !matches!(text, "" | "." | "..") && text.bytes().all(is_plain)
+    };
+    let ApiResource { group, version, api_version, plural, .. } = resource;
+    let expected = match group.as_str() {
+        "" => version.clone(),
+        _ => format!("{group}/{version}"),
+    };
+    let is_valid = (group.is_empty() || is_segment(group)) && is_segment(version) && is_segment(plural);
+    match is_valid && *api_version == expected {
+        true => Ok(()),
+        false => Err(InvalidRequest::Resource(format!("{api_version}/{plural}"))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_resource_cannot_change_the_path() {
+        let resource = |group: &str, version: &str, plural: &str| {
+            let kind = kube::core::GroupVersionKind::gvk(group, version, "Widget");
+            check_resource(&ApiResource::from_gvk_with_plural(&kind, plural))
+        };
+        assert!(resource("", "v1", "pods").is_ok());
+        assert!(resource("example.com", "v1alpha1", "widgets").is_ok());
+        let invalid = [
+            ("a/b", "v1", "widgets"),
+            ("..", "v1", "widgets"),
+            ("example.com", "", "widgets"),
+            ("example.com", "v1", ""),
+            ("example.com", "v1", "widgets/a"),
+            ("example.com", "v1", "widgets?watch=true"),
+            ("example.com", "v1", "%2e%2e"),
+        ];
+        for (group, version, plural) in invalid {
+            assert!(resource(group, version, plural).is_err(), "{group} {version} {plural}");
+        }
+    }
 
     #[test]
     fn a_namespace_must_be_a_dns_label() {

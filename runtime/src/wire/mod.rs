@@ -30,7 +30,9 @@ use crate::{
     error::{Cause, Error, InvalidRequest, Operation, Result},
     meta::GroupResource,
 };
-pub(crate) use call::{Call, JSON, METADATA, METADATA_LIST, Query, check_namespace, decode, fetch, send};
+pub(crate) use call::{
+    Call, JSON, METADATA, METADATA_LIST, Query, check_namespace, check_resource, decode, fetch, send,
+};
 pub(crate) use watch::Watch;
 
 /// How much longer than the server the client waits for the end of a watch.
@@ -183,6 +185,7 @@ impl Collection {
     }
 
     fn call(&self, accept: &'static str) -> Result<Call, InvalidRequest> {
+        check_resource(&self.resource)?;
         let namespace = match &self.scope {
             Scope::All => None,
             Scope::Namespace(namespace) => {

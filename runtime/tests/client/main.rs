@@ -2,6 +2,7 @@
 
 mod answers;
 mod connect;
+mod dynamic;
 mod limits;
 mod pages;
 mod requests;

@@ -1,0 +1,53 @@
+//! How a client knows the kind of its objects.
+
+use std::borrow::Cow;
+
+use kube::{Resource, core::ApiResource};
+
+use crate::error::InvalidRequest;
+
+/// How a client knows the kind of its objects, whose type is `K`: a `()` if the type says it, and a
+/// [`DynamicKind`](crate::dynamic::DynamicKind) if it is known only at run time.
+pub trait KindOf<K>: sealed::Sealed + Clone + Unpin + Send + Sync + 'static {
+    /// Returns the kind.
+    fn kind(&self) -> Cow<'_, str>;
+
+    /// Returns the `apiVersion` of the objects.
+    fn api_version(&self) -> Cow<'_, str>;
+
+    /// Returns the group, version, kind and plural.
+    fn api_resource(&self) -> ApiResource;
+
+    /// Returns the path of the objects in a namespace or in the whole cluster, if there are any there.
+    fn url_path(&self, namespace: Option<&str>) -> Result<String, InvalidRequest>;
+
+    /// Adds what the server leaves out of the objects of a list.
+    fn complete(&self, object: &mut K);
+}
+
+pub(crate) mod sealed {
+    /// Kinds are known in these ways only.
+    pub trait Sealed {}
+}
+
+impl sealed::Sealed for () {}
+
+impl<K: Resource<DynamicType = ()>> KindOf<K> for () {
+    fn kind(&self) -> Cow<'_, str> {
+        K::kind(self)
+    }
+
+    fn api_version(&self) -> Cow<'_, str> {
+        K::api_version(self)
+    }
+
+    fn api_resource(&self) -> ApiResource {
+        ApiResource::erase::<K>(self)
+    }
+
+    fn url_path(&self, namespace: Option<&str>) -> Result<String, InvalidRequest> {
+        Ok(K::url_path(self, namespace))
+    }
+
+    fn complete(&self, _: &mut K) {}
+}
