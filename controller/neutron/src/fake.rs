@@ -211,7 +211,9 @@ impl State {
                 });
                 // What no Neutron takes, whatever else the network holds.
                 if overlaps || cidr.prefix_len() == 0 {
-                    return refuse(400, "InvalidInput");
+                    let message = format!("{cidr} is not allowed in network {}", subnet["network_id"]);
+                    let error = json!({ "type": "InvalidInput", "message": message, "detail": "" });
+                    return (400, json!({ "NeutronError": error }));
                 }
                 self.made += 1;
                 subnet["cidr"] = json!(cidr);

@@ -11,7 +11,7 @@
 //!   request to look for in the server's log.
 //! - **Secrets stay inside.** No `Debug` output holds a password or a token.
 
-// Whatever can fail is an error that the caller can handle; tests may end with a panic.
+// Failures are errors that the caller can handle; only tests may panic.
 #![warn(clippy::unwrap_used)]
 
 mod auth;

@@ -13,7 +13,7 @@
 //!
 //! The servers live in real time: a test that uses them does not pause tokio's clock.
 
-// Whatever can fail is an error that the caller can handle; tests may end with a panic.
+// Failures are errors that the caller can handle; only tests may panic.
 #![warn(clippy::unwrap_used)]
 
 mod control_plane;
