@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 
 use super::{Applied, Change, Desired, Error, Listed, Owner, Provider};
 
-/// Networks that live as long as the process; clones share them.
+/// Networks in the memory of the process. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     /// By uid.
@@ -14,7 +14,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// All networks, by owner.
+    /// Returns all networks by owner.
     pub fn networks(&self) -> BTreeMap<Owner, Desired> {
         self.networks.lock().values().cloned().collect()
     }

@@ -36,12 +36,12 @@ pub struct Owner {
     pub namespace: String,
     /// The object's name, or the name that somebody gave its network in the provider.
     pub name: String,
-    /// The object's uid, which tells it from an earlier one of the same name.
+    /// The object's uid, which distinguishes it from an earlier object of the same name.
     pub uid: String,
 }
 
 impl Owner {
-    /// The object's key.
+    /// Returns the object's key.
     pub fn key(&self) -> ObjectKey {
         ObjectKey::namespaced(&self.namespace, &self.name)
     }
@@ -65,9 +65,9 @@ pub struct Listed {
 /// The result of applying a spec.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
-    /// The provider's name for the network.
+    /// The id of the network in the provider.
     pub id: String,
-    /// What had to be done.
+    /// What was done.
     pub change: Change,
 }
 

@@ -66,6 +66,8 @@ fn subnet_of(spec: &NetworkSpec) -> Option<Subnet> {
 struct History {
     /// The number of changes.
     written: AtomicUsize,
+    /// Whether the writers delete nothing any more.
+    growing: AtomicBool,
     /// The subnets of all good specs that each uid ever had.
     good: Mutex<BTreeMap<String, BTreeSet<Subnet>>>,
     /// The uids whose network was seen with a subnet.
@@ -115,7 +117,9 @@ impl Writers {
             let all = networks.list(&ListParams::default()).await.unwrap().items;
             all.iter().filter(|network| network.metadata.deletion_timestamp.is_none()).count()
         };
-        // Each writer can be about to delete one.
+        // Deletions wait for Neutron, so that most names can be on their way out. Each writer can be about to
+        // delete one more.
+        self.history.growing.store(true, SeqCst);
         eventually("there are enough objects", living, |now| *now >= objects + WRITERS).await;
         self.stop.store(true, SeqCst);
         for task in self.tasks {
@@ -137,7 +141,8 @@ async fn write(
     while !stop.load(SeqCst) {
         let name = format!("net-{}", rng.random_range(0..names));
         let spec = random_spec(&mut rng);
-        let outcome = match rng.random_range(0..5) {
+        let kinds = if history.growing.load(SeqCst) { 4 } else { 5 };
+        let outcome = match rng.random_range(0..kinds) {
             0 | 1 => {
                 let metadata = ObjectMeta { name: Some(name), ..ObjectMeta::default() };
                 networks.create(&Network { metadata, spec }).await.map(|new| history.write(&new))
