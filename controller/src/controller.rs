@@ -6,12 +6,12 @@ use genclient_runtime::{
     Cause, Event, FinalState, InformerFactory, ObjectKey, WorkQueue,
     events::EventRecorder,
     store::IndexError,
-    workqueue::{ExponentialBackoff, MaxOf, RateLimiter, TokenBucket},
+    workqueue::{ExponentialBackoff, RateLimiter},
 };
 use parking_lot::Mutex;
 use samplecrd_apis::samplecrd::v1::Network;
 use samplecrd_client::informers::SharedInformerFactory;
-use tokio::{sync::Notify, task::JoinHandle, time::Instant};
+use tokio::{sync::Notify, task::JoinError, time::Instant};
 use tracing::{error, info, warn};
 
 use crate::{
@@ -20,13 +20,13 @@ use crate::{
     sweep::{MassDeletion, Swept},
 };
 
-/// How often a cache that does not sync is logged.
+/// The interval at which a cache that does not sync is logged.
 const SYNC_REPORT: Duration = Duration::from_secs(10);
-/// How long running keys may take after the first signal.
+/// How long running keys may take after the shutdown began.
 const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(25);
 /// How long the last events may take after that.
 const FLUSH_DEADLINE: Duration = Duration::from_secs(3);
-/// The longest wait of a key that fails: what an outage can cost after its end.
+/// The longest delay of a failed key, and so the longest time until it recovers after an outage.
 const MAX_BACKOFF: Duration = Duration::from_secs(60);
 
 /// Keeps a network in the provider for each Network object.
@@ -37,13 +37,18 @@ pub struct Controller<P> {
     sweeper: Arc<Sweeper>,
 }
 
-/// Why a controller ended in another way than it should.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+/// Why a controller did not end in order.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
-    /// The workers ended, although nobody asked them to.
-    #[error("the workers ended by themselves; the log says why")]
-    WorkersEnded,
-    /// It was asked to end while it refused to delete networks.
+    /// A part of the controller ended without a shutdown.
+    #[error("{part} ended without a shutdown: {reason}")]
+    Ended {
+        /// The part.
+        part: &'static str,
+        /// Why it ended, as far as is known.
+        reason: String,
+    },
+    /// The last sweep before the shutdown was refused.
     #[error("{0}")]
     MassDeletion(MassDeletion),
 }
@@ -56,7 +61,7 @@ struct Sweeper {
 }
 
 impl<P: Provider> Controller<P> {
-    /// Registers the handlers: whatever happens to a Network queues its key.
+    /// Registers the handlers, which queue the key of every Network that changes.
     pub fn new(
         factory: InformerFactory,
         provider: P,
@@ -83,7 +88,7 @@ impl<P: Provider> Controller<P> {
             reported: Default::default(),
         });
 
-        // A queue that refuses keys is shutting down, and the next start lists everything.
+        // A queue that refuses keys is shutting down; the next start lists all objects.
         let typed_queue = queue.clone();
         networks.informer().add_event_handler(move |event: &Event<Network>| {
             if !event.is_resync() {
@@ -99,7 +104,7 @@ impl<P: Provider> Controller<P> {
                     let uid = last.metadata.uid.clone().unwrap_or_default();
                     meta_reconciler.condemned.add(event.key(), uid);
                 }
-                // That a list lacks an object can have other causes than its deletion: the sweep decides.
+                // A relist misses the object. The sweep finds out whether it was deleted.
                 Event::Deleted { .. } => meta_sweeper.now.notify_one(),
                 _ => {}
             }
@@ -108,8 +113,12 @@ impl<P: Provider> Controller<P> {
         Ok(Self { factory, queue, reconciler, sweeper })
     }
 
-    /// Starts the informers and waits for their caches, runs the workers until `shutdown` comes, and ends
-    /// cleanly.
+    /// Starts the informers, waits for their caches, runs the workers until `shutdown` completes, and lets
+    /// running keys finish.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a part of the controller ends before `shutdown`, or if the last sweep was refused.
     pub async fn run(self, workers: usize, shutdown: impl Future<Output = ()>) -> Result<(), RunError> {
         info!("starting network control loop");
         self.factory.start();
@@ -117,42 +126,64 @@ impl<P: Provider> Controller<P> {
         tokio::select! {
             () = self.wait_for_caches() => {}
             () = &mut shutdown => {
-                info!("asked to stop before the caches were there");
+                info!("asked to stop before the caches were synced");
                 self.factory.shutdown().await;
                 return Ok(());
+            }
+            ended = self.informer_ended() => {
+                self.factory.shutdown().await;
+                return Err(ended);
             }
         }
         info!(workers, "starting workers");
         let reconciler = Arc::clone(&self.reconciler);
-        let sweeping = tokio::spawn(sweep(reconciler.clone(), self.queue.clone(), self.sweeper.clone()));
+        let mut sweeping = tokio::spawn(sweep(reconciler.clone(), self.queue.clone(), self.sweeper.clone()));
         let queue = self.queue.clone();
         let mut running = tokio::spawn(async move {
             queue.run(workers, move |key| Arc::clone(&reconciler).reconcile(key)).await;
         });
         info!("started workers");
-        let asked = asked_to_stop(shutdown, &mut running).await;
+        let ended = tokio::select! {
+            () = shutdown => None,
+            ended = &mut running => Some(RunError::ended("the pool of workers", ended.err())),
+            ended = &mut sweeping => Some(RunError::ended("the search for orphans", ended.err())),
+            ended = self.informer_ended() => Some(ended),
+        };
+        if let Some(error) = &ended {
+            error!("{error}");
+        }
 
         info!("shutting down workers");
         sweeping.abort();
         let left = self.queue.shutdown(SHUTDOWN_DEADLINE).await;
-        if asked && let Err(error) = running.await {
-            warn!(%error, "a worker ended in an unexpected way");
+        // Without a shutdown this task may have been awaited already.
+        if ended.is_none()
+            && let Err(error) = running.await
+        {
+            warn!(%error, "a worker ended unexpectedly");
         }
         for key in &left.unfinished {
-            warn!(%key, "this key was still worked on when the time was over");
+            warn!(%key, "this key was not finished before the deadline");
         }
         let unsent = self.reconciler.events.flush(FLUSH_DEADLINE).await;
         self.factory.shutdown().await;
         info!(queued = left.queued.len(), delayed = left.delayed.len(), unsent_events = unsent, "stopped");
-        let refused = *self.sweeper.refused.lock();
-        match refused {
-            _ if !asked => Err(RunError::WorkersEnded),
-            Some(refused) => Err(RunError::MassDeletion(refused)),
-            None => Ok(()),
-        }
+        let refused = self.sweeper.refused.lock().map(RunError::MassDeletion);
+        ended.or(refused).map_or(Ok(()), Err)
     }
 
-    /// Waits for the first list, however long it takes, and logs what it waits for.
+    /// Waits until an informer ends.
+    async fn informer_ended(&self) -> RunError {
+        let Reconciler { objects, informer, .. } = &*self.reconciler;
+        let (part, panic) = tokio::select! {
+            () = objects.stopped() => ("the informer of metadata", objects.failure()),
+            () = informer.stopped() => ("the informer", informer.failure()),
+        };
+        let reason = panic.map_or_else(|| "it was stopped".to_owned(), |panic| panic.to_string());
+        RunError::Ended { part, reason }
+    }
+
+    /// Waits until the caches are synced, and logs what it is waiting for.
     async fn wait_for_caches(&self) {
         info!("waiting for informer caches to sync");
         loop {
@@ -164,18 +195,23 @@ impl<P: Provider> Controller<P> {
     }
 }
 
-/// Waits for the signal, and says whether it came before the workers ended by themselves.
-async fn asked_to_stop(shutdown: impl Future<Output = ()>, workers: &mut JoinHandle<()>) -> bool {
-    tokio::select! {
-        () = shutdown => true,
-        ended = workers => {
-            error!(?ended, "the workers ended by themselves");
-            false
-        }
+impl RunError {
+    /// The error of a task that ended without a shutdown.
+    fn ended(part: &'static str, error: Option<JoinError>) -> Self {
+        let reason = match error.map(JoinError::try_into_panic) {
+            Some(Ok(panic)) => match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+                (Some(text), _) => format!("it panicked: {text}"),
+                (_, Some(text)) => format!("it panicked: {text}"),
+                _ => "it panicked".to_owned(),
+            },
+            Some(Err(error)) => error.to_string(),
+            None => "the log says why".to_owned(),
+        };
+        Self::Ended { part, reason }
     }
 }
 
-/// Sweeps at the start, at every drift interval, and whenever there is a reason to.
+/// Sweeps at the start, at every drift interval, and whenever the sweeper is notified.
 async fn sweep<P: Provider>(
     reconciler: Arc<Reconciler<P>>,
     queue: WorkQueue<ObjectKey>,
@@ -210,35 +246,119 @@ async fn sweep<P: Provider>(
     }
 }
 
-/// How long failed keys wait: each for itself, and all together.
+/// Returns the delays of failed keys. They do not depend on how many keys fail, so that all recover in time
+/// after an outage; the number of workers limits the requests.
 fn backoff(drift_interval: Duration) -> impl RateLimiter<ObjectKey> {
-    MaxOf(backoff_per_key(drift_interval), TokenBucket::default())
-}
-
-fn backoff_per_key(drift_interval: Duration) -> ExponentialBackoff<ObjectKey> {
     ExponentialBackoff::new(Duration::from_millis(5), MAX_BACKOFF.min(drift_interval))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use bytes::Bytes;
+    use genclient_runtime::{Client, events::Reporter, kube::client::Body};
+    use http::{Request, Response};
+    use http_body_util::Full;
+    use serde_json::json;
 
-    #[tokio::test]
-    async fn workers_that_end_by_themselves_are_noticed() {
-        let mut done = tokio::spawn(async {});
-        assert!(!asked_to_stop(std::future::pending(), &mut done).await);
-        let mut panicked = tokio::spawn(async { panic!("as a worker would") });
-        assert!(!asked_to_stop(std::future::pending(), &mut panicked).await);
-        let mut working = tokio::spawn(std::future::pending());
-        assert!(asked_to_stop(std::future::ready(()), &mut working).await);
+    use super::*;
+    use crate::provider::{self, Applied, Change, Desired, Listed, Owner};
+
+    /// A provider whose lists fail in the given way.
+    struct Listing(fn() -> Vec<Listed>);
+
+    impl Provider for Listing {
+        async fn apply(&self, owner: &Owner, _: &Desired) -> Result<Applied, provider::Error> {
+            Ok(Applied { id: owner.uid.clone(), change: Change::None })
+        }
+
+        async fn tidy(&self, _: &Owner) -> Result<(), provider::Error> {
+            Ok(())
+        }
+
+        async fn delete(&self, _: &Owner) -> Result<(), provider::Error> {
+            Ok(())
+        }
+
+        async fn list(&self) -> Result<Vec<Listed>, provider::Error> {
+            Ok(self.0())
+        }
     }
 
-    #[test]
-    fn a_key_that_failed_for_hours_waits_no_longer_than_the_drift_interval_and_a_minute() {
+    /// An API server that has no objects and never sends an event.
+    fn empty_server() -> Client {
+        let service = tower::service_fn(|request: Request<Body>| async move {
+            let query = request.uri().query().unwrap_or_default();
+            let (status, answer) = if query.contains("sendInitialEvents") {
+                (400, json!({ "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 400 }))
+            } else if query.contains("watch=") {
+                std::future::pending().await
+            } else {
+                (200, json!({ "metadata": { "resourceVersion": "7" }, "items": [] }))
+            };
+            let body = Full::new(Bytes::from(answer.to_string()));
+            Response::builder().status(status).body(body).map_err(std::io::Error::other)
+        });
+        Client::new(service, "default")
+    }
+
+    /// Runs a controller until it ends or the shutdown comes, and gives it a day for that. `act` gets the
+    /// factory when the workers have had an hour.
+    async fn outcome(
+        provider: Listing,
+        act: impl FnOnce(&InformerFactory),
+        shutdown: bool,
+    ) -> Result<(), RunError> {
+        let client = empty_server();
+        let factory = InformerFactory::builder(client.clone()).build();
+        let events = EventRecorder::new(client, Reporter::from("test"));
+        let options = Options {
+            finalizer: true,
+            drift_interval: Duration::from_secs(300),
+            namespaces: Vec::new(),
+            allow_mass_deletion: false,
+        };
+        let controller = Controller::new(factory.clone(), provider, events, options).unwrap();
+        let signal = async move {
+            tokio::time::sleep(Duration::from_secs(if shutdown { 7200 } else { u64::from(u32::MAX) })).await;
+        };
+        let running = tokio::spawn(controller.run(2, signal));
+        tokio::time::sleep(Duration::from_secs(3600)).await;
+        act(&factory);
+        let day = Duration::from_secs(24 * 3600);
+        tokio::time::timeout(day, running).await.expect("it ends within a day").expect("it does not panic")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_controller_ends_without_an_error_at_the_shutdown_and_not_before() {
+        assert_eq!(outcome(Listing(Vec::new), |_| {}, true).await, Ok(()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_sweep_that_panics_ends_the_controller_with_an_error() {
+        let error = outcome(Listing(|| panic!("no list today")), |_| {}, false).await.unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("the search for orphans") && text.contains("no list today"), "{text}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_informer_that_ends_ends_the_controller_with_an_error() {
+        let stop: [fn(&InformerFactory); 2] = [
+            |factory| factory.informer::<Network>().stop(),
+            |factory| factory.metadata_informer::<Network>().stop(),
+        ];
+        for stop in stop {
+            let error = outcome(Listing(Vec::new), stop, false).await.unwrap_err();
+            assert!(error.to_string().contains("informer"), "{error}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_key_waits_no_longer_than_the_drift_interval_and_a_minute_however_many_keys_fail() {
         for (drift, longest) in [(2, 2), (300, 60)] {
-            let limiter = backoff_per_key(Duration::from_secs(drift));
-            let waits = (0..100).map(|_| limiter.when(&ObjectKey::namespaced("default", "a")));
-            assert_eq!(waits.max(), Some(Duration::from_secs(longest)));
+            let limiter = backoff(Duration::from_secs(drift));
+            let keys: Vec<_> = (0..2000).map(|n| ObjectKey::namespaced("default", n.to_string())).collect();
+            let rounds = (0..20).flat_map(|_| &keys);
+            assert_eq!(rounds.map(|key| limiter.when(key)).max(), Some(Duration::from_secs(longest)));
         }
     }
 }

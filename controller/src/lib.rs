@@ -1,9 +1,9 @@
 //! The sample controller: it keeps a network in a provider for each Network object.
 //!
-//! [`Controller::new`] registers the handlers, [`Controller::run`] waits for the cache and starts the workers,
-//! and each worker brings one key after the other in line with the [`provider`].
+//! [`Controller::new`] registers the handlers, and [`Controller::run`] waits for the caches and starts the workers,
+//! which reconcile keys with the [`provider`].
 
-// Whatever can fail is an error that the caller can handle; tests may end with a panic.
+// Failures are errors that the caller can handle; only tests may panic.
 #![warn(clippy::unwrap_used)]
 
 pub mod cli;

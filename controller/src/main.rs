@@ -1,6 +1,6 @@
 //! `samplecrd-controller`: flags, clients, factory, signals.
 
-// Whatever can fail is an error that the caller can handle; tests may end with a panic.
+// Failures are errors that the caller can handle; only tests may panic.
 #![warn(clippy::unwrap_used)]
 
 use std::{io::IsTerminal, process::ExitCode, time::Duration};
@@ -23,7 +23,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{error, info, warn};
 use tracing_subscriber::EnvFilter;
 
-/// How often an API server that does not answer is asked for the cluster's identity.
+/// The delay between two attempts to read the identity of the cluster.
 const IDENTITY_RETRY: Duration = Duration::from_secs(3);
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -45,12 +45,12 @@ async fn main() -> ExitCode {
 }
 
 async fn start(args: &Args) -> Result<(), Failure> {
-    // Signals are caught before anything is begun that a signal must end in order.
+    // Signals are caught before anything is started that needs an orderly shutdown.
     let mut shutdown = std::pin::pin!(shutdown_signal()?);
     match args.provider() {
         ProviderKind::Memory => {
             warn!(
-                "networks are made in memory and end with this process; give --provider neutron for real ones"
+                "networks are created in memory and are lost with this process; use --provider neutron for real ones"
             );
             let client = client::connect(kube_config(args).await?)?;
             run(args, client, Memory::default(), shutdown).await
@@ -62,11 +62,12 @@ async fn start(args: &Args) -> Result<(), Failure> {
             }
             let neutron = neutron_client::Client::new(&cloud)?;
             let client = client::connect(kube_config(args).await?)?;
+            info!(installation = %args.installation, "networks are created in Neutron");
             let installation = tokio::select! {
                 installation = installation(args, &client) => installation?,
                 () = &mut shutdown => return Ok(()),
             };
-            info!(%installation, "networks are made in Neutron");
+            info!(cluster = installation.cluster(), "identified the cluster");
             run(args, client, Neutron::new(neutron, installation), shutdown).await
         }
     }
@@ -93,21 +94,17 @@ async fn run(
     Ok(controller.run(args.workers, shutdown).await?)
 }
 
-/// The identity that the flags name, or that of the cluster, however long the API server takes to tell it.
+/// Reads the identity of the cluster, and waits for an API server that does not answer.
 async fn installation(args: &Args, client: &Client) -> Result<Installation, Failure> {
-    if let Some(installation) = &args.installation {
-        return Ok(installation.clone());
-    }
     loop {
-        match Installation::of_cluster(client.clone()).await {
+        match Installation::of_cluster(&args.installation, client.clone()).await {
             Ok(Some(installation)) => return Ok(installation),
-            Ok(None) => return Err("kube-system has no uid; choose an identity with --installation".into()),
+            Ok(None) => {
+                return Err("the cluster cannot be identified: its namespace kube-system has no uid".into());
+            }
             Err(error) if error.is_forbidden() || error.is_unauthorized() || error.is_not_found() => {
-                let advice =
-                    "allow the controller to get this namespace, or choose an identity with --installation";
-                return Err(
-                    format!("the cluster cannot be identified by kube-system: {error}; {advice}").into()
-                );
+                let advice = "allow the controller to get the namespace kube-system";
+                return Err(format!("the cluster cannot be identified: {error}; {advice}").into());
             }
             Err(error) => info!("still waiting for the API server to tell the cluster's identity: {error}"),
         }
@@ -115,7 +112,7 @@ async fn installation(args: &Args, client: &Client) -> Result<Installation, Fail
     }
 }
 
-/// The cluster that the flags name, or that of the environment.
+/// Returns the configuration that the flags name, or that of the environment.
 async fn kube_config(args: &Args) -> Result<Config, Failure> {
     let options = KubeConfigOptions { context: args.context.clone(), ..KubeConfigOptions::default() };
     let mut config = match &args.kubeconfig {
@@ -145,7 +142,7 @@ fn parse_url(url: &str) -> Result<http::Uri, String> {
     url.parse().map_err(|error| format!("`{url}` is not a URL: {error}"))
 }
 
-/// Comes with the first SIGINT or SIGTERM; the second one ends the process.
+/// Returns a future that completes at the first SIGINT or SIGTERM. The second one ends the process.
 fn shutdown_signal() -> std::io::Result<impl Future<Output = ()>> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
@@ -153,7 +150,7 @@ fn shutdown_signal() -> std::io::Result<impl Future<Output = ()>> {
     tokio::spawn(async move {
         let signal = next(&mut interrupt, &mut terminate).await;
         info!(signal, "stopping; running keys may finish");
-        // Nobody waits any more where the controller has ended by itself.
+        // Nobody is waiting if the controller has ended without a signal.
         let _ = first.send(());
         let signal = next(&mut interrupt, &mut terminate).await;
         warn!(signal, "stopping at once");
@@ -172,7 +169,7 @@ async fn next(interrupt: &mut Signal, terminate: &mut Signal) -> &'static str {
 }
 
 fn init_logging(args: &Args) {
-    // What kube's client logs of a failure is in the error that it gives back, too.
+    // kube's client logs failures that it also returns as errors.
     let level = match args.verbose {
         0 => "info,kube_client=off",
         1 => "info,kube_client=off,samplecrd_controller=debug,genclient_runtime=debug,neutron_client=debug",

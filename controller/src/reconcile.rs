@@ -1,8 +1,13 @@
-//! One key brought in line with the provider: get, decide, act, report.
+//! Reconciles one key: reads the object, updates the provider, reports the result.
 //!
-//! Networks are deleted by the uid of their object, and only if that object was seen being deleted, is being
-//! finalized, or was condemned by the [sweep](crate::sweep). That an object is absent from the cache is no
-//! reason to delete anything.
+//! # Guarantees
+//! - **Deletion by uid.** A network is deleted only if the deletion of the object with its uid was observed, if
+//!   that object is being finalized, or if the [sweep](crate::sweep) condemned it. An object that is merely
+//!   absent from the cache keeps its network.
+//! - **Events tell what happened, and do not multiply.** Repeated failures with the same message are one event
+//!   with a count. What was reported is kept in memory only. After a restart each invalid spec is therefore
+//!   reported once more, and the event of a change is missing if the controller was killed between the change
+//!   and the event.
 
 mod outcome;
 #[cfg(test)]
@@ -27,60 +32,59 @@ use crate::{
     sweep::Condemned,
 };
 
-/// The finalizer that holds a Network back until its network is gone from the provider.
+/// The finalizer that keeps a deleted Network until its network is deleted in the provider.
 pub const FINALIZER: &str = "samplecrd.k8s.io/provider-network";
 
-/// A Network of which only the metadata is read: enough to finalize one whose spec does not decode.
+/// A Network of which only the metadata is read, which suffices to finalize one whose spec does not decode.
 pub(crate) type NetworkMeta = PartialObjectMeta<Network>;
 
 /// How the controller behaves.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Whether a finalizer holds deleted objects back until their network is gone.
+    /// Whether a finalizer keeps deleted objects until their networks are deleted.
     pub finalizer: bool,
-    /// How long after a success the provider is looked at again, and the time between two sweeps.
+    /// The interval at which networks are compared with their objects, and the time between two sweeps.
     pub drift_interval: Duration,
-    /// The namespaces that are looked after; empty for all.
+    /// The namespaces to watch; empty for all.
     pub namespaces: Vec<String>,
-    /// Whether a sweep may delete most of what there is.
+    /// Whether a sweep may delete any number of orphans.
     pub allow_mass_deletion: bool,
 }
 
-/// Brings Networks and the provider's networks in line.
+/// Reconciles Networks with the provider.
 pub(crate) struct Reconciler<P> {
     pub client: Client,
-    /// Every object's metadata: what exists.
+    /// The metadata of every object.
     pub objects: SharedInformer<NetworkMeta>,
     /// The same objects by uid.
     pub by_uid: Index<NetworkMeta, String>,
-    /// Every object that decodes: what is wanted.
+    /// Every object that decodes.
     pub informer: SharedInformer<Network>,
     pub networks: NetworkLister,
     pub provider: P,
     pub events: EventRecorder,
     pub options: Options,
-    /// The objects that are gone and whose networks must go.
     pub condemned: Condemned,
-    /// What was last reported about each object, so that it is reported once.
+    /// The last report about each object, so that it is not repeated.
     pub reported: Mutex<HashMap<ObjectKey, Reported>>,
 }
 
 impl<P: Provider> Reconciler<P> {
-    /// Brings one key in line.
+    /// Reconciles one key.
     pub async fn reconcile(self: Arc<Self>, key: ObjectKey) -> Result<Action, Error> {
         let left_overs = self.remove_left_overs(&key).await;
         let object = self.reconcile_object(&key).await;
         match left_overs {
             Ok(()) => object,
-            // A left-over that cannot go yet neither keeps the object waiting nor is forgotten.
+            // A network that cannot be deleted yet does not block the object, and is not forgotten.
             Err(error) => self.retry(&key, error, false),
         }
     }
 
-    /// Deletes the networks of the objects that had this key and are gone.
+    /// Deletes the networks of deleted objects that had this key.
     async fn remove_left_overs(&self, key: &ObjectKey) -> Result<(), Error> {
         for uid in self.condemned.of(key) {
-            // An object that a restored backup brings back has its old uid.
+            // A restored backup can bring an object back with its old uid.
             if self.by_uid.get(&uid).is_empty() {
                 info!(%key, uid, "network does not exist in the local cache, deleting it in the provider");
                 self.provider.delete(&owner(key, &uid)).await?;
@@ -109,44 +113,44 @@ impl<P: Provider> Reconciler<P> {
         self.report(key, &object, outcome)
     }
 
-    /// The object with its spec, if the two caches agree about it. If one is behind, its next event queues
-    /// the key again.
+    /// Returns the object with its spec, if the two caches have the same version. If one is behind, its next
+    /// event queues the key again.
     fn read(&self, key: &ObjectKey, meta: &ObjectMeta) -> Option<Arc<Network>> {
         let network = self.networks.networks(key.namespace.as_deref()?).get(&key.name);
         if let Some(object) = self.informer.invalid().into_iter().find(|object| object.key == *key) {
-            warn!(%key, version = object.resource_version, error = object.error, "network cannot be read; its last good state counts");
+            warn!(%key, version = object.resource_version, error = object.error, "network cannot be read; using its last good state");
             return network.filter(|network| network.metadata.uid == meta.uid);
         }
         network.filter(|network| network.metadata.resource_version == meta.resource_version)
     }
 
-    /// The object is on its way out: first the provider's network, then the finalizer.
+    /// Deletes the network of a deleted object, and then removes the finalizer.
     async fn finalize(&self, key: &ObjectKey, meta: &ObjectMeta) -> Result<Outcome, Error> {
         if has_finalizer(meta) {
             info!(%key, "deleting network in the provider");
             self.provider.delete(&owner(key, uid(meta))).await?;
             let others = meta.finalizers.iter().flatten().filter(|finalizer| *finalizer != FINALIZER);
-            // That the object is gone already is what was wanted.
+            // If the object is already gone, nothing is left to do.
             self.set_finalizers(key, meta, others.cloned().collect()).await?;
-            info!(%key, "network is gone from the provider and the object is released");
+            info!(%key, "deleted network in the provider and removed the finalizer");
         }
         Ok(Outcome::Settled)
     }
 
-    /// The object is wanted: the provider's network must be as its spec says.
+    /// Makes the network of an object as its spec says.
     async fn apply(&self, key: &ObjectKey, meta: &ObjectMeta, network: &Network) -> Result<Outcome, Error> {
         let owner = owner(key, uid(meta));
         let desired = match Desired::parse(&network.spec.cidr, &network.spec.gateway) {
             Ok(desired) => desired,
             Err(error) => {
-                // What the object asks for is unknown; that it asks for one network is not.
+                // The desired state is unknown, but the object still owns at most one network.
                 if let Err(problem) = self.provider.tidy(&owner).await {
-                    warn!(%key, %problem, "cannot look for duplicates; the next sweep does");
+                    warn!(%key, %problem, "cannot tidy up; trying again after the drift interval");
                 }
                 return Ok(Outcome::Invalid(error));
             }
         };
-        // The finalizer comes first: a network that exists must never be without it.
+        // The finalizer comes first, because a network must not exist without it.
         if self.options.finalizer && !has_finalizer(meta) {
             let finalizers = meta.finalizers.iter().flatten().cloned();
             let finalizers = finalizers.chain([FINALIZER.to_owned()]).collect();
@@ -167,9 +171,9 @@ impl<P: Provider> Reconciler<P> {
         Ok(Outcome::Synced { given: network.spec.cidr.clone(), desired, change: applied.change })
     }
 
-    /// Replaces the finalizers, and says whether the object still exists.
+    /// Replaces the finalizers. Returns whether the object still exists.
     ///
-    /// If somebody else changed the object meanwhile, it is a conflict, and the newer state is looked at.
+    /// A change by somebody else is a conflict, after which the newer version is reconciled.
     async fn set_finalizers(
         &self,
         key: &ObjectKey,
@@ -188,7 +192,7 @@ impl<P: Provider> Reconciler<P> {
         }
     }
 
-    /// Reports the outcome to the user, and decides when the key is looked at again.
+    /// Reports the outcome to the user, and decides when the key is reconciled again.
     fn report(
         &self,
         key: &ObjectKey,
@@ -218,11 +222,12 @@ impl<P: Provider> Reconciler<P> {
                     warn!(%key, reason = error.reason, %error, "the spec is not valid; waiting for it to change");
                     self.events.warning(object, error.reason, error);
                 }
-                Ok(Action::await_change())
+                again
             }
             Err(Error::Provider(error)) => {
                 let reason = outcome::event_reason(error.kind);
-                self.events.warning(object, reason, &error);
+                // Without the request id, with which each failure would be a new event.
+                self.events.warning(object, reason, &error.message);
                 let repeated = self.note_failure(key, reason);
                 self.retry(key, error.into(), repeated)
             }
@@ -233,13 +238,13 @@ impl<P: Provider> Reconciler<P> {
         }
     }
 
-    /// Notes a failure, and says whether it was already the last thing reported.
+    /// Notes a failure. Returns whether it was also the last report.
     fn note_failure(&self, key: &ObjectKey, reason: &'static str) -> bool {
         let now = Reported::Failed { of: None, reason };
         self.reported.lock().insert(key.clone(), now.clone()) == Some(now)
     }
 
-    /// What the queue does about a failure. Each kind of failure has its policy in [`Error::retry`].
+    /// Tells the queue when to retry, by the policy of [`Error::retry`].
     fn retry(&self, key: &ObjectKey, error: Error, repeated: bool) -> Result<Action, Error> {
         match error.retry() {
             Retry::Backoff => Err(error),

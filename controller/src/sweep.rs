@@ -1,14 +1,18 @@
 //! The search for networks that no object asks for.
 //!
-//! An object can go without the controller seeing it: while no controller runs, past the finalizer, or in a
-//! watch that broke. A request can be carried out after its sender gave up. What such an event leaves in the
-//! provider is found by a sweep: at the start, at every drift interval, and whenever a relist misses an object.
+//! An object can disappear without an event that the controller sees: while no controller runs, with its
+//! finalizer removed by hand, or while a watch is broken. A request can be carried out after its sender gave
+//! up. A sweep finds what this leaves in the provider. It runs at the start, at every drift interval, and
+//! whenever a relist misses an object.
 //!
 //! # Guarantees
-//! - **Only orphans.** A network is an orphan if no object has its uid, neither in the cache nor, asked
-//!   directly, in the API server. Its name does not matter.
-//! - **No mass deletion by mistake.** A sweep that would delete more than half of what there is, and more than
-//!   a handful, deletes nothing: a wrong kubeconfig and a cluster restored from an old backup look like this.
+//! - **Only orphans.** A network is an orphan if no object has its uid, neither in the cache nor in the API
+//!   server, which is asked directly. Its name does not matter.
+//! - **No mass deletion by mistake.** A cluster that was restored from an old backup lacks objects, and their
+//!   networks look like orphans. With the finalizer a deletion is always seen, so a sweep deletes at most one
+//!   orphan, or 5 % of the networks if that is more. Without it, an object that was deleted while no controller
+//!   ran looks the same, so the limit is five orphans, or half of the networks. A sweep that finds more deletes
+//!   nothing. Networks without a range do not count, because nothing is lost with them.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -17,34 +21,31 @@ use parking_lot::Mutex;
 use tracing::info;
 
 use crate::{
-    provider::{Owner, Provider},
+    provider::{Listed, Owner, Provider},
     reconcile::{Error, NetworkMeta, Reconciler},
 };
 
-/// Up to so many orphans are deleted whatever their share.
-const HANDFUL: usize = 5;
-
-/// The objects that are gone and whose networks must go.
+/// Deleted objects whose networks still have to be deleted.
 #[derive(Debug, Default)]
 pub(crate) struct Condemned(Mutex<HashMap<ObjectKey, BTreeSet<String>>>);
 
 impl Condemned {
-    /// The object of this key and uid is gone.
+    /// Adds an object.
     pub fn add(&self, key: ObjectKey, uid: String) {
         self.0.lock().entry(key).or_default().insert(uid);
     }
 
-    /// The uids that had this key.
+    /// Returns the uids of the deleted objects that had this key.
     pub fn of(&self, key: &ObjectKey) -> Vec<String> {
         self.0.lock().get(key).into_iter().flatten().cloned().collect()
     }
 
-    /// All uids.
+    /// Returns all uids.
     fn uids(&self) -> HashSet<String> {
         self.0.lock().values().flatten().cloned().collect()
     }
 
-    /// Its network is gone, too.
+    /// Removes an object whose network has been deleted.
     pub fn forget(&self, key: &ObjectKey, uid: &str) {
         let mut all = self.0.lock();
         if let Some(uids) = all.get_mut(key) {
@@ -56,59 +57,57 @@ impl Condemned {
     }
 }
 
-/// What a sweep found.
+/// The result of a sweep.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Swept {
-    /// The keys to look at: those of orphans, which are condemned now, and of owners with several networks.
+    /// The keys to reconcile: those of orphans, which are condemned now, and of objects with several networks.
     Found(BTreeSet<ObjectKey>),
-    /// So many orphans among so many owners that something else must be wrong.
+    /// There are more orphans than a sweep may delete.
     Refused(MassDeletion),
 }
 
-/// A sweep that would have deleted most of what there is.
+/// A sweep that found more orphans than it may delete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{orphans} of {networks} networks in the provider belong to no object of this cluster, which is too much to \
-     delete unasked: is this the right cluster, and does it hold all its objects? If so, start the controller with \
+    "{orphans} of {networks} networks in the provider belong to no object of this cluster; refusing to delete that \
+     many; check that this is the right cluster and that its objects are complete, then restart with \
      --allow-mass-deletion"
 )]
 pub struct MassDeletion {
-    /// How many networks have no object.
+    /// The number of networks that have a range and no object.
     pub orphans: usize,
-    /// How many networks there are.
+    /// The number of networks.
     pub networks: usize,
 }
 
 impl<P: Provider> Reconciler<P> {
-    /// Looks for networks that no object asks for, and condemns them.
+    /// Searches for networks that no object asks for, and condemns them.
     pub async fn sweep(&self) -> Result<Swept, Error> {
-        let mut owners = self.provider.owners().await?;
-        // The deletion of these is known and under way.
+        let mut listed = self.provider.list().await?;
+        // The deletion of condemned networks is already under way.
         let condemned = self.condemned.uids();
-        owners.retain(|owner| self.is_watched(owner) && !condemned.contains(&owner.uid));
+        listed.retain(|Listed { owner, .. }| self.is_watched(owner) && !condemned.contains(&owner.uid));
         let (mut uids, mut found) = (HashSet::new(), BTreeSet::new());
-        for owner in &owners {
+        for Listed { owner, .. } in &listed {
             if !uids.insert(&owner.uid) {
-                // The object's key, and not the name that one of its networks happens to have.
+                // The key of the object, because a duplicate can have any name.
                 found.extend(self.by_uid.get(&owner.uid).iter().map(|object| ObjectKey::of(&**object)));
             }
         }
         let mut orphans: Vec<_> =
-            owners.iter().filter(|owner| self.by_uid.get(&owner.uid).is_empty()).collect();
+            listed.iter().filter(|listed| self.by_uid.get(&listed.owner.uid).is_empty()).collect();
         if !orphans.is_empty() {
             // The cache can be behind what another controller has seen.
             let living = self.living().await?;
-            orphans.retain(|owner| !living.contains(&owner.uid));
+            orphans.retain(|orphan| !living.contains(&orphan.owner.uid));
         }
-        let dead: HashSet<_> = orphans.iter().map(|owner| &owner.uid).collect();
-        let verdict = MassDeletion { orphans: dead.len(), networks: uids.len() };
-        if verdict.orphans > HANDFUL
-            && verdict.orphans * 2 > verdict.networks
-            && !self.options.allow_mass_deletion
-        {
+        let lost: HashSet<_> =
+            orphans.iter().filter(|orphan| !orphan.is_empty).map(|orphan| &orphan.owner.uid).collect();
+        let verdict = MassDeletion { orphans: lost.len(), networks: uids.len() };
+        if verdict.orphans > self.most_orphans(verdict.networks) && !self.options.allow_mass_deletion {
             return Ok(Swept::Refused(verdict));
         }
-        for owner in orphans {
+        for Listed { owner, .. } in orphans {
             info!(key = %owner.key(), uid = owner.uid, "found an orphaned network in the provider");
             self.condemned.add(owner.key(), owner.uid.clone());
             found.insert(owner.key());
@@ -116,7 +115,12 @@ impl<P: Provider> Reconciler<P> {
         Ok(Swept::Found(found))
     }
 
-    /// The uids of all objects, from the API server itself. Metadata is enough, and decodes always.
+    /// Returns how many orphans a sweep may delete; see [the module](self).
+    fn most_orphans(&self, networks: usize) -> usize {
+        if self.options.finalizer { (networks / 20).max(1) } else { (networks / 2).max(5) }
+    }
+
+    /// Returns the uids of all objects in the API server. It reads only metadata, which always decodes.
     async fn living(&self) -> Result<HashSet<String>, Error> {
         let clients = match &self.options.namespaces[..] {
             [] => vec![TypedClient::<NetworkMeta>::cluster(self.client.clone())],
@@ -130,7 +134,7 @@ impl<P: Provider> Reconciler<P> {
         Ok(living)
     }
 
-    /// Whether this controller is responsible for the owner's namespace.
+    /// Returns whether this controller watches the owner's namespace.
     fn is_watched(&self, owner: &Owner) -> bool {
         self.options.namespaces.is_empty() || self.options.namespaces.contains(&owner.namespace)
     }

@@ -1,4 +1,4 @@
-//! Tokens and endpoints: who we are, and where the network service is.
+//! Tokens, and the endpoint of the network service.
 
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
@@ -8,29 +8,29 @@ use tokio::sync::Mutex;
 
 use crate::{Cloud, ConfigError, Error, ErrorKind, http::Http};
 
-/// What a request needs: the service's URL, and the token if there is one.
+/// The URL of the service, and the token if there is one.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Session {
-    /// The URL up to and with the version.
+    /// The URL, including the version.
     pub url: String,
     pub token: Option<String>,
 }
 
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The token is as good as the password.
+        // The token is a secret, like the password.
         f.debug_struct("Session").field("url", &self.url).finish_non_exhaustive()
     }
 }
 
-/// Gives out sessions, and renews them when a token is refused.
+/// Provides sessions, and renews them when a token is refused.
 #[derive(Debug)]
 pub(crate) struct Auth {
     pub http: Http,
     method: AuthMethod,
-    /// Held by the one task that logs in; the others wait for it and share its outcome.
+    /// Locked by the task that logs in; the others wait for it and share its outcome.
     state: Mutex<State>,
-    /// How many logins have ended.
+    /// The number of completed logins.
     logins: AtomicU64,
 }
 
@@ -58,7 +58,7 @@ struct Keystone {
 
 impl std::fmt::Debug for Keystone {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The request holds the password.
+        // The request contains the password.
         f.debug_struct("Keystone").field("tokens_url", &self.tokens_url).finish_non_exhaustive()
     }
 }
@@ -110,7 +110,7 @@ impl Auth {
         Ok(Self { http, method, state: Mutex::default(), logins: AtomicU64::new(0) })
     }
 
-    /// The session to use, fetched if there is none yet.
+    /// Returns the current session, and logs in if there is none yet.
     pub async fn session(&self) -> Result<Session, Error> {
         let keystone = match &self.method {
             AuthMethod::Fixed(session) => return Ok(session.clone()),
@@ -121,7 +121,7 @@ impl Auth {
         if let Some(session) = &state.session {
             return Ok(session.clone());
         }
-        // A login that ended while this task waited is its login, too.
+        // This task shares the outcome of a login that was completed while it waited.
         if self.logins.load(SeqCst) != before
             && let Some(failure) = &state.failure
         {
@@ -134,12 +134,12 @@ impl Auth {
         outcome
     }
 
-    /// Another session than the one whose token was refused, or `None` if there can be no other.
+    /// Returns a new session in place of one whose token was refused, or `None` if it cannot be renewed.
     pub async fn renewed(&self, refused: &Session) -> Result<Option<Session>, Error> {
         if let AuthMethod::Fixed(_) = self.method {
             return Ok(None);
         }
-        // Many requests can be refused at once: the first one drops the session, the others find a new one.
+        // Many requests can be refused at once. The first one drops the session, and the others find a new one.
         self.state.lock().await.session.take_if(|current| current == refused);
         self.session().await.map(Some)
     }
@@ -183,7 +183,7 @@ impl Keystone {
     }
 }
 
-/// The network service's URL with its version.
+/// Returns the URL of the network service with its version.
 fn versioned(url: &str) -> String {
     let url = url.trim_end_matches('/');
     format!("{}/v2.0", url.strip_suffix("/v2.0").unwrap_or(url))
@@ -212,7 +212,7 @@ fn application_credential(cloud: &Cloud) -> Result<Value, ConfigError> {
     } } }))
 }
 
-/// A user or a project: by id, or by its name in a domain.
+/// Returns a user or a project, by its id or by its name in a domain.
 fn named(cloud: &Cloud, what: &str, name: &str) -> Result<Value, ConfigError> {
     if let Some(id) = cloud.auth(&format!("{what}_id")) {
         return Ok(json!({ "id": id }));

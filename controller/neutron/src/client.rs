@@ -1,4 +1,4 @@
-//! Neutron's API as far as it is needed: one call, one list, and what its errors mean.
+//! The requests to Neutron, and the meaning of its errors.
 
 use std::borrow::Cow;
 
@@ -13,15 +13,15 @@ use crate::{
     http::{Answer, Http},
 };
 
-/// How many entries a page has.
+/// The number of entries of a page.
 const PAGE: usize = 500;
-/// How often a list begins anew because an entry vanished between two pages.
+/// How often a list is started again because an entry was deleted between two pages.
 const LIST_ATTEMPTS: usize = 5;
 
-/// What a list is narrowed down to: names of fields, and the value that each must have.
+/// The filters of a list: names of fields, and the value that each must have.
 pub type Filters<'a> = &'a [(&'a str, &'a str)];
 
-/// Makes the calls.
+/// A client of Neutron.
 #[derive(Debug)]
 pub struct Client {
     http: Http,
@@ -29,14 +29,14 @@ pub struct Client {
 }
 
 impl Client {
-    /// Speaks to this cloud's network service. Nothing is sent before the first call.
+    /// Returns a client of this cloud's network service. Nothing is sent before the first call.
     pub fn new(cloud: &Cloud) -> Result<Self, ConfigError> {
         let http = Http::new(cloud.cacert.as_deref())
             .map_err(|error| ConfigError(format!("the certificates to trust cannot be read: {error}")))?;
         Ok(Self { http: http.clone(), auth: Auth::new(http, cloud)? })
     }
 
-    /// Waits so long for each answer instead of 30 seconds.
+    /// Sets the timeout of each request (30 seconds by default).
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         for http in [&mut self.http, &mut self.auth.http] {
             *http = http.clone().with_timeout(timeout);
@@ -44,14 +44,14 @@ impl Client {
         self
     }
 
-    /// The networks that the filters let through.
+    /// Lists the networks that match the filters.
     ///
-    /// Filters can be looser than equality, such as case-insensitive: look again.
+    /// The server can compare more loosely than by equality, for example without case. Compare again.
     pub async fn networks(&self, filters: Filters<'_>) -> Result<Vec<Network>, Error> {
         self.list("networks", filters).await
     }
 
-    /// Makes a network of these fields.
+    /// Creates a network with these fields.
     pub async fn create_network(&self, fields: Value) -> Result<Network, Error> {
         self.write(Method::POST, "/networks", "network", fields).await
     }
@@ -61,22 +61,22 @@ impl Client {
         self.write(Method::PUT, &format!("/networks/{id}"), "network", fields).await
     }
 
-    /// Adds a tag to a network. That it is there already, or that the network is gone, is success.
+    /// Adds a tag to a network. Succeeds if the tag is already there, or if the network is gone.
     pub async fn tag_network(&self, id: &str, tag: &str) -> Result<(), Error> {
         self.call(Method::PUT, &format!("/networks/{id}/tags/{tag}"), None).await.map(drop)
     }
 
-    /// Deletes a network and its subnets. That it is gone already is success.
+    /// Deletes a network and its subnets. Succeeds if the network is already gone.
     pub async fn delete_network(&self, id: &str) -> Result<(), Error> {
         self.call(Method::DELETE, &format!("/networks/{id}"), None).await.map(drop)
     }
 
-    /// The subnets that the filters let through; they can be as loose as those of networks.
+    /// Lists the subnets that match the filters, which can be as loose as those of networks.
     pub async fn subnets(&self, filters: Filters<'_>) -> Result<Vec<Subnet>, Error> {
         self.list("subnets", filters).await
     }
 
-    /// Makes a subnet of these fields.
+    /// Creates a subnet with these fields.
     pub async fn create_subnet(&self, fields: Value) -> Result<Subnet, Error> {
         self.write(Method::POST, "/subnets", "subnet", fields).await
     }
@@ -86,12 +86,12 @@ impl Client {
         self.write(Method::PUT, &format!("/subnets/{id}"), "subnet", fields).await
     }
 
-    /// Deletes a subnet. That it is gone already is success.
+    /// Deletes a subnet. Succeeds if it is already gone.
     pub async fn delete_subnet(&self, id: &str) -> Result<(), Error> {
         self.call(Method::DELETE, &format!("/subnets/{id}"), None).await.map(drop)
     }
 
-    /// Creates or changes something, and gives what the server made of it.
+    /// Creates or changes a resource, and returns it as the server has it.
     async fn write<T: DeserializeOwned>(
         &self,
         method: Method,
@@ -100,17 +100,17 @@ impl Client {
         fields: Value,
     ) -> Result<T, Error> {
         let Some(answer) = self.call(method.clone(), path, Some(&json!({ kind: fields }))).await? else {
-            // It vanished between two calls; the next try sees what is left.
+            // It was deleted between two calls; the next attempt sees what is left.
             return Err(Error::new(ErrorKind::Conflict, format!("{method} {path}: it is gone")));
         };
         let mut body: Value = answer.json()?;
         serde_json::from_value(body[kind].take()).map_err(|error| answer.not_understood(&error))
     }
 
-    /// Sends a request, with a new token if the old one is refused, and gives the body of a success.
+    /// Sends a request, with a new token if the old one is refused, and returns the answer of a success.
     ///
-    /// `Ok(None)` means that the service itself says that there is no such thing. A 404 of something in
-    /// between, such as a proxy, says nothing about it and is a failure.
+    /// `Ok(None)` means that Neutron does not have the resource. The 404 of a proxy in between does not mean
+    /// that, and is an error.
     async fn call(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Option<Answer>, Error> {
         let session = self.auth.session().await?;
         let mut answer = self.send(&session, &method, path, body).await?;
@@ -141,7 +141,7 @@ impl Client {
         Ok(answer)
     }
 
-    /// Everything in a collection that the filters let through, page by page.
+    /// Lists the entries of a collection that match the filters, page by page.
     async fn list<T: DeserializeOwned>(
         &self,
         collection: &str,
@@ -159,7 +159,7 @@ impl Client {
         Err(Error::new(ErrorKind::Conflict, message))
     }
 
-    /// `None` if the last entry of a page was gone when the next page was asked for.
+    /// Returns `None` if the last entry of a page was deleted before the next page was requested.
     async fn list_once(&self, collection: &str, filters: Filters<'_>) -> Result<Option<Vec<Value>>, Error> {
         let mut entries: Vec<Value> = Vec::new();
         loop {
@@ -194,12 +194,12 @@ fn page_path(collection: &str, filters: Filters<'_>, after: Option<&str>) -> Str
     format!("/{collection}?{}", query.finish())
 }
 
-/// Whether the error is one of Neutron's own.
+/// Returns whether the error comes from Neutron itself.
 fn is_neutrons(answer: &Answer) -> bool {
     answer.json::<Value>().is_ok_and(|body| body.get("NeutronError").is_some())
 }
 
-/// What a refusal means. Some are not JSON, and 401 has a shape of its own.
+/// Returns the error of a refusal. Some bodies are not JSON, and that of 401 has its own format.
 fn refusal(method: &Method, path: &str, answer: &Answer) -> Error {
     let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let error = &body["NeutronError"];
@@ -209,14 +209,14 @@ fn refusal(method: &Method, path: &str, answer: &Answer) -> Error {
     let text: String = text.trim().chars().take(300).collect();
     let kind = match answer.status {
         StatusCode::UNAUTHORIZED => ErrorKind::Unauthorized,
-        // Neutron answers 409, and older ones 413, when a quota is used up.
+        // Neutron answers 409 when a quota is used up, and old versions 413.
         _ if type_ == "OverQuota" => ErrorKind::OverQuota,
         StatusCode::FORBIDDEN => ErrorKind::Forbidden,
         StatusCode::CONFLICT if type_.ends_with("InUse") => ErrorKind::InUse,
         StatusCode::CONFLICT if type_.starts_with("GatewayConflict") => ErrorKind::Rejected,
         StatusCode::CONFLICT | StatusCode::PRECONDITION_FAILED => ErrorKind::Conflict,
         StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT => ErrorKind::Unavailable,
-        // Neutron's own are no failures and do not come here.
+        // Those of Neutron itself are not errors and were handled before.
         StatusCode::NOT_FOUND => ErrorKind::Unavailable,
         status if status.is_client_error() => ErrorKind::Rejected,
         _ => ErrorKind::Unavailable,

@@ -1,10 +1,10 @@
-//! Which cloud to talk to, and as whom: `OS_*` variables or a `clouds.yaml`.
+//! The address and the credentials of a cloud, from `OS_*` variables or a `clouds.yaml`.
 
 use std::{collections::BTreeMap, fmt, io::ErrorKind, path::PathBuf};
 
 use serde::Deserialize;
 
-/// What is read of an entry's `auth` and of the variables of the same names.
+/// The keys of `auth` that are read, and the names of the corresponding variables.
 const AUTH: [&str; 14] = [
     "auth_url",
     "endpoint",
@@ -26,21 +26,21 @@ const AUTH: [&str; 14] = [
 #[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Cloud {
-    /// How to authenticate: `none`, `token`, `password` or `v3applicationcredential`. Guessed from
-    /// what is given where it is absent.
+    /// How to authenticate: `none`, `token`, `password` or `v3applicationcredential`. By default it follows
+    /// from the credentials.
     pub auth_type: Option<String>,
-    /// Where and as whom, under the names that a `clouds.yaml` uses.
+    /// The address of Keystone and the credentials, with the keys of a `clouds.yaml`.
     pub auth: BTreeMap<String, String>,
-    /// The region whose network service is meant.
+    /// The region of the network service.
     pub region_name: Option<String>,
-    /// The kind of endpoint: `public` where it is absent.
+    /// The kind of endpoint; `public` by default.
     pub interface: Option<String>,
-    /// A file of certificates to trust besides the system's.
+    /// A file of certificates to trust in addition to the system's.
     pub cacert: Option<PathBuf>,
-    /// Whether to check the server's certificate. `false` is refused: it would give the password to
+    /// Whether to verify the server's certificate. `false` is refused, because the password could be sent to
     /// anybody.
     pub verify: Option<bool>,
-    /// The network service's URL, instead of the one in the catalogue.
+    /// The URL of the network service; overrides the one in the catalogue.
     pub network_endpoint_override: Option<String>,
 }
 
@@ -56,13 +56,13 @@ struct CloudsFile {
 }
 
 impl Cloud {
-    /// A network service without authentication.
+    /// Returns a network service without authentication.
     pub fn at(url: impl Into<String>) -> Self {
         Self { network_endpoint_override: Some(url.into()), ..Self::default() }
     }
 
-    /// The cloud that the environment names: an entry of `clouds.yaml` if `OS_CLOUD` is set, else what
-    /// the other `OS_*` variables say.
+    /// Returns the cloud of the environment: an entry of `clouds.yaml` if `OS_CLOUD` is set, and otherwise
+    /// that of the other `OS_*` variables.
     pub fn from_env(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let os =
             |name: &str| variable(&format!("OS_{}", name.to_uppercase())).filter(|value| !value.is_empty());
@@ -99,13 +99,13 @@ impl Cloud {
         Err(ConfigError(format!("there is no cloud `{name}` in {}", searched.join(", "))))
     }
 
-    /// A value of `auth`.
+    /// Returns a value of `auth`.
     pub(crate) fn auth(&self, name: &str) -> Option<&String> {
         self.auth.get(name)
     }
 }
 
-/// Where a clouds file can be: the one that is named, or the usual places.
+/// Returns the paths at which to look for a clouds file.
 fn clouds_files(variable: impl Fn(&str) -> Option<String>) -> Vec<PathBuf> {
     if let Some(file) = variable("OS_CLIENT_CONFIG_FILE") {
         return vec![file.into()];
@@ -117,7 +117,7 @@ fn clouds_files(variable: impl Fn(&str) -> Option<String>) -> Vec<PathBuf> {
     files
 }
 
-/// Shows where, and never the secrets.
+/// Shows the address, but no secrets.
 impl fmt::Debug for Cloud {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let url = self.network_endpoint_override.as_ref().or_else(|| self.auth("auth_url"));

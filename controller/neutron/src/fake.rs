@@ -1,7 +1,7 @@
 //! A small Neutron with a Keystone that can fail at any request.
 //!
-//! It knows as much of Neutron as the client uses, with the traits that make a client's life hard: loose
-//! filters, names that are not unique, ranges that must not overlap, gateways that must not lie in a pool.
+//! It implements what the client uses, including what is difficult for a client: loose filters, names that
+//! are not unique, ranges that must not overlap, and gateways that must not lie in a pool.
 
 #![allow(clippy::unwrap_used, reason = "a request that makes no sense must end the test that sent it")]
 
@@ -21,20 +21,20 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinHandle};
 
-/// What goes wrong with a request.
+/// A fault of a request.
 #[derive(Clone, Debug)]
 pub enum Fault {
-    /// It is not carried out, and this is the answer.
+    /// It is not carried out, and gets this answer.
     Refuse(u16, String),
-    /// It is not carried out, and the answer asks for so many seconds of patience (429).
+    /// It is not carried out, and gets a 429 with this `Retry-After` in seconds.
     RetryAfter(u64),
-    /// It is carried out, and the connection is cut before the answer.
+    /// It is carried out, and the connection is closed before the answer.
     LoseAnswer,
     /// It is never answered.
     Hang,
 }
 
-/// What it holds, open to tests.
+/// The state of the server, which tests can read and change.
 #[derive(Debug, Default)]
 pub struct State {
     /// The networks, by id.
@@ -47,21 +47,21 @@ pub struct State {
     pub requests: Vec<String>,
     /// The token that is accepted, if one is needed.
     pub token: Option<String>,
-    /// How many tokens were given out: the nth is `token-n`.
+    /// The number of tokens that were issued; the nth is `token-n`.
     pub logins: usize,
-    /// How many entries a page has, instead of as many as are asked for.
+    /// The number of entries of a page; overrides the number that is requested.
     pub page: Option<usize>,
-    /// How many networks there may be.
+    /// The largest number of networks.
     pub network_quota: Option<usize>,
     made: usize,
 }
 
-/// A server on a port of its own; it ends with the last clone.
+/// A server on its own port. It ends when the last clone is dropped.
 #[derive(Clone, Debug)]
 pub struct Fake {
-    /// Where it listens: the network service is below `/v2.0`, Keystone below `/v3`.
+    /// The URL. The network service is below `/v2.0`, and Keystone below `/v3`.
     pub url: String,
-    /// What it holds.
+    /// The state of the server.
     pub state: Arc<Mutex<State>>,
     _server: Arc<Aborted>,
 }
@@ -76,7 +76,7 @@ impl Drop for Aborted {
 }
 
 impl Fake {
-    /// Starts an empty one.
+    /// Starts an empty server.
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -99,7 +99,7 @@ impl Fake {
         state.faults.insert(number, fault);
     }
 
-    /// Method and path of every request.
+    /// Returns the method and the path of every request.
     pub fn requests(&self) -> Vec<String> {
         self.state.lock().requests.clone()
     }
@@ -209,9 +209,11 @@ impl State {
                     other["network_id"] == subnet["network_id"]
                         && (known.contains(&cidr) || cidr.contains(&known))
                 });
-                // What no Neutron takes, whatever else the network holds.
+                // Neutron refuses an empty prefix in any network.
                 if overlaps || cidr.prefix_len() == 0 {
-                    return refuse(400, "InvalidInput");
+                    let message = format!("{cidr} is not allowed in network {}", subnet["network_id"]);
+                    let error = json!({ "type": "InvalidInput", "message": message, "detail": "" });
+                    return (400, json!({ "NeutronError": error }));
                 }
                 self.made += 1;
                 subnet["cidr"] = json!(cidr);
@@ -269,7 +271,7 @@ impl State {
                     Some(last) => drop(entries.drain(..=last)),
                     None => return refuse(404, "NetworkNotFound"),
                 },
-                // As loose as a real database's collation can be.
+                // The collation of a database can be this loose.
                 filter => {
                     entries.retain(|entry| entry[filter].as_str().unwrap().eq_ignore_ascii_case(value));
                 }

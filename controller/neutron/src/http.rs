@@ -1,4 +1,4 @@
-//! The little HTTP that is needed: one JSON request, one answer, one deadline.
+//! An HTTP client for JSON requests with a deadline.
 
 use std::{fmt, io, path::Path, sync::Arc, time::Duration};
 
@@ -20,16 +20,16 @@ use tokio::time::timeout;
 
 use crate::{Error, ErrorKind};
 
-/// No answer is larger than this.
+/// The largest answer that is read.
 const MAX_BODY: usize = 16 << 20;
-/// A server whose database hangs never answers; a connection pool must not wait for it either.
+/// The default deadline of a request. A server whose database hangs never answers.
 const TIMEOUT: Duration = Duration::from_secs(30);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// A server that asks for more patience than this is asked again all the same.
+/// The longest `Retry-After` that is honoured.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// An HTTP client for JSON; clones share their connections.
+/// An HTTP client for JSON. Clones share their connections.
 #[derive(Clone, Debug)]
 pub(crate) struct Http {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
@@ -45,29 +45,29 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The server's name for the request.
+    /// Returns the id that the server gave the request.
     pub fn request_id(&self) -> Option<String> {
         let id = self.headers.get("x-openstack-request-id")?;
         Some(String::from_utf8_lossy(id.as_bytes()).into_owned())
     }
 
-    /// The body as this type.
+    /// Decodes the body.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
         serde_json::from_slice(&self.body).map_err(|error| self.not_understood(&error))
     }
 
-    /// The error of an answer that makes no sense.
+    /// Returns the error of an answer that does not decode.
     pub fn not_understood(&self, why: &dyn fmt::Display) -> Error {
         let message = format!("the answer ({}) could not be understood: {why}", self.status);
         self.error(ErrorKind::Protocol, message)
     }
 
-    /// An error with what the answer's headers say about it.
+    /// Returns an error with the request id and the `Retry-After` of the answer.
     pub fn error(&self, kind: ErrorKind, message: String) -> Error {
         Error { kind, message, request_id: self.request_id(), retry_after: self.retry_after() }
     }
 
-    /// How long the server asks to wait. A date instead of seconds is ignored: clocks differ.
+    /// Returns how long the server asks to wait. A date is ignored, because clocks differ.
     fn retry_after(&self) -> Option<Duration> {
         let seconds = self.headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
         Some(Duration::from_secs(seconds).min(MAX_RETRY_AFTER))
@@ -75,10 +75,10 @@ impl Answer {
 }
 
 impl Http {
-    /// A client that trusts the system's authorities and those in `ca_file`.
+    /// Returns a client that trusts the system's authorities and those in `ca_file`.
     pub fn new(ca_file: Option<&Path>) -> io::Result<Self> {
         let mut roots = RootCertStore::empty();
-        // A system certificate that cannot be read is none; what it signed will not be trusted.
+        // System certificates that cannot be read are not trusted.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         if let Some(file) = ca_file {
             for certificate in CertificateDer::pem_file_iter(file).map_err(io::Error::other)? {
@@ -106,12 +106,12 @@ impl Http {
         Ok(Self { client, timeout: TIMEOUT })
     }
 
-    /// The same client with another deadline for each request.
+    /// Sets the deadline of each request.
     pub fn with_timeout(self, timeout: Duration) -> Self {
         Self { timeout, ..self }
     }
 
-    /// Sends a request, and waits for the whole answer.
+    /// Sends a request and waits for the whole answer.
     pub async fn send(
         &self,
         method: Method,
@@ -152,7 +152,7 @@ impl Http {
     }
 }
 
-/// An error with its causes.
+/// Returns the message of an error with those of its causes.
 fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))

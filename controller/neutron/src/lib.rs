@@ -1,17 +1,17 @@
 //! A small client of OpenStack's network service, Neutron, with Keystone's tokens.
 //!
-//! [`Cloud`] says where the service is and as whom to speak to it, [`Client`] makes the calls.
+//! [`Cloud`] holds the address of the service and the credentials, and [`Client`] sends the requests.
 //!
 //! # Guarantees
-//! - **Every request ends.** Each has one deadline, from the first byte sent to the last one read.
-//! - **One login at a time.** A token that is refused is renewed once; requests that are refused
-//!   together wait for the same login and share its outcome, a failure too.
-//! - **Whole lists.** A list is read page by page; one whose marker vanished is read anew.
-//! - **Typed failures.** An [`Error`] has a kind to act on, the server's own words, and the name of the
-//!   request to look for in the server's log.
-//! - **Secrets stay inside.** No `Debug` output holds a password or a token.
+//! - **Every request ends.** Each has a deadline for everything from connecting to the last byte.
+//! - **One login at a time.** A token that is refused is renewed once. Requests that are refused at the same
+//!   time wait for the same login and share its outcome, even if it fails.
+//! - **Complete lists.** A list is read page by page, and read again if its marker was deleted.
+//! - **Typed failures.** An [`Error`] has a kind, the message of the server, and the id of the request in the
+//!   server's log.
+//! - **No secrets in `Debug` output.** It contains neither passwords nor tokens.
 
-// Whatever can fail is an error that the caller can handle; tests may end with a panic.
+// Failures are errors that the caller can handle; only tests may panic.
 #![warn(clippy::unwrap_used)]
 
 mod auth;

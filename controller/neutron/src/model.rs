@@ -1,4 +1,4 @@
-//! Networks and subnets, with the fields that are used here.
+//! Networks and subnets, with the fields that the client reads.
 
 use std::net::IpAddr;
 
@@ -8,19 +8,19 @@ use serde::Deserialize;
 /// A network.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Network {
-    /// Its id, the only name that is unique.
+    /// The id, which is unique.
     pub id: String,
-    /// Its name; any number of networks can have the same.
+    /// The name, which is not unique.
     pub name: String,
     /// Free text of at most 255 characters.
     #[serde(default)]
     pub description: String,
-    /// When it was made, as the server spells times.
+    /// The time of creation, in the format of the server.
     #[serde(default)]
     pub created_at: String,
-    /// Absent where the server does not offer tags.
+    /// `None` if the server does not offer tags.
     pub tags: Option<Vec<String>>,
-    /// The ids of its subnets.
+    /// The ids of the subnets.
     #[serde(default)]
     pub subnets: Vec<String>,
 }
@@ -28,13 +28,13 @@ pub struct Network {
 /// A subnet of a network.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Subnet {
-    /// Its id.
+    /// The id.
     pub id: String,
     /// Free text of at most 255 characters.
     #[serde(default)]
     pub description: String,
-    /// Its range of addresses.
+    /// The range of addresses.
     pub cidr: IpNet,
-    /// The address of its gateway, if it has one.
+    /// The address of the gateway, if there is one.
     pub gateway_ip: Option<IpAddr>,
 }

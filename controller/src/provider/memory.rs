@@ -1,12 +1,12 @@
-//! Networks in memory: for trying the controller, and for tests.
+//! Networks in memory, for trying the controller and for tests.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use parking_lot::Mutex;
 
-use super::{Applied, Change, Desired, Error, Owner, Provider};
+use super::{Applied, Change, Desired, Error, Listed, Owner, Provider};
 
-/// Networks that live as long as the process; clones share them.
+/// Networks in the memory of the process. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     /// By uid.
@@ -14,7 +14,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// All networks, by owner.
+    /// Returns all networks by owner.
     pub fn networks(&self) -> BTreeMap<Owner, Desired> {
         self.networks.lock().values().cloned().collect()
     }
@@ -40,8 +40,8 @@ impl Provider for Memory {
         Ok(())
     }
 
-    async fn owners(&self) -> Result<Vec<Owner>, Error> {
-        Ok(self.networks().into_keys().collect())
+    async fn list(&self) -> Result<Vec<Listed>, Error> {
+        Ok(self.networks().into_keys().map(|owner| Listed { owner, is_empty: false }).collect())
     }
 }
 
@@ -63,9 +63,9 @@ mod tests {
         assert_eq!(apply(&old, &second).await, Change::Updated);
         assert_eq!(apply(&new, &second).await, Change::Created, "the uid tells them apart");
         provider.tidy(&new).await.unwrap();
-        assert_eq!(provider.owners().await.unwrap(), [old.clone(), new.clone()]);
+        assert_eq!(provider.networks().into_keys().collect::<Vec<_>>(), [old.clone(), new.clone()]);
         provider.delete(&old).await.unwrap();
         provider.delete(&old).await.unwrap();
-        assert_eq!(provider.owners().await.unwrap(), [new]);
+        assert_eq!(provider.list().await.unwrap(), [Listed { owner: new, is_empty: false }]);
     }
 }

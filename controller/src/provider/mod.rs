@@ -1,13 +1,15 @@
-//! Where networks really live: the provider's few verbs, and what it can answer.
+//! The interface of a network backend, and its errors.
 //!
 //! # Contracts of every provider
-//! - **Ownership.** Each network carries its [`Owner`] from the moment it exists. Nothing without an
-//!   owner of this [`Installation`] is ever changed or deleted, and nothing is deleted by its name.
+//! - **Ownership.** Each network carries its [`Owner`] from its creation on. A provider never changes or
+//!   deletes a network that has no owner of this [`Installation`], and never selects one by its name.
 //! - **A network that worked keeps working.** A change that the provider refuses leaves the network as it
-//!   was.
+//!   was, and the next call completes a change that a crash interrupted, whatever the spec has become. One
+//!   case remains in which a network can be left without a range: the provider accepts the new range on a
+//!   network of its own, refuses it in the place of the old one, and then refuses the old one, too.
 //! - **Idempotent.** Every call can be repeated, whatever became of the one before: the next call
-//!   completes what a crash or a lost answer between any two steps interrupted.
-//! - **Typed failures.** An [`Error`] says what kind of failure it is and whether trying again can help.
+//!   completes what a crash or a lost answer interrupted between any two steps.
+//! - **Typed failures.** An [`Error`] says what kind of failure it is and whether a retry can help.
 
 mod installation;
 mod memory;
@@ -21,7 +23,7 @@ use genclient_runtime::ObjectKey;
 pub use neutron_client::{Cloud, ConfigError, Error, ErrorKind};
 
 pub use self::{
-    installation::{Installation, InvalidInstallation},
+    installation::{Installation, InstallationName, InvalidInstallationName},
     memory::Memory,
     neutron::Neutron,
     spec::{Desired, InvalidSpec},
@@ -32,14 +34,14 @@ pub use self::{
 pub struct Owner {
     /// The object's namespace.
     pub namespace: String,
-    /// The object's name, or the one that somebody gave its network in the provider.
+    /// The object's name, or the name that somebody gave its network in the provider.
     pub name: String,
-    /// The object's uid, which tells it from an earlier one of the same name.
+    /// The object's uid, which distinguishes it from an earlier object of the same name.
     pub uid: String,
 }
 
 impl Owner {
-    /// The object's key.
+    /// Returns the object's key.
     pub fn key(&self) -> ObjectKey {
         ObjectKey::namespaced(&self.namespace, &self.name)
     }
@@ -51,37 +53,47 @@ impl fmt::Display for Owner {
     }
 }
 
-/// How a network was brought about.
+/// A network in the provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// The object for which it exists.
+    pub owner: Owner,
+    /// Whether it has no range yet, so that nothing is lost with it.
+    pub is_empty: bool,
+}
+
+/// The result of applying a spec.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
-    /// The provider's name for the network.
+    /// The id of the network in the provider.
     pub id: String,
-    /// What had to be done.
+    /// What was done.
     pub change: Change,
 }
 
-/// What had to be done to a network.
+/// What was done to a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Nothing: it was as desired.
+    /// Nothing, because the network was as desired.
     None,
-    /// There was none.
+    /// It was created.
     Created,
-    /// It was another one, or only a part of it was there.
+    /// It was changed, completed, or freed of duplicates.
     Updated,
 }
 
-/// A place that holds networks.
+/// A network backend.
 pub trait Provider: Send + Sync + 'static {
-    /// Makes the owner's network as desired, whether there is none, half of one, another one or several.
+    /// Creates, completes or changes the owner's network, so that there is exactly one and it is as desired.
     fn apply(&self, owner: &Owner, desired: &Desired) -> impl Future<Output = Result<Applied, Error>> + Send;
 
-    /// Reduces the owner's networks to one and leaves that one as it is. There may be none.
+    /// Completes an interrupted change and deletes duplicates and networks without a range, so that the owner
+    /// has one working network or none. For objects whose desired state is unknown.
     fn tidy(&self, owner: &Owner) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// Removes the networks that carry the owner's uid, whatever their names. That there is none is success.
+    /// Deletes the networks that carry the owner's uid, whatever their names. Succeeds if there is none.
     fn delete(&self, owner: &Owner) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// The owner of each network of this installation. An owner of several networks is there several times.
-    fn owners(&self) -> impl Future<Output = Result<Vec<Owner>, Error>> + Send;
+    /// Lists the networks of this installation.
+    fn list(&self) -> impl Future<Output = Result<Vec<Listed>, Error>> + Send;
 }

@@ -1,34 +1,40 @@
-//! Networks in OpenStack's Neutron: for each owner one network with one subnet.
+//! Networks in OpenStack's Neutron: one network with one subnet for each owner.
 //!
 //! Neutron has no idempotency key, its names are not unique, and a request without an answer may have
-//! been carried out. So every network and subnet carries its owner in `description` from its creation
-//! on, every call begins with a look at what carries it, and what is there twice is reduced to the oldest
-//! that works.
+//! been carried out. Every network and subnet therefore carries its owner in `description` from its creation
+//! on. Each call first lists the networks with this marker, and deletes duplicates, except for the oldest
+//! network that has a subnet.
 //!
-//! The description is the marker `samplecrd-controller installation=… namespace=… uid=…`. It holds the
-//! installation whole: a tag has only 60 characters, and can be set only after the network exists. The
-//! network's name is the object's name, for people; nothing is found or deleted by it.
+//! The marker is `samplecrd-controller installation=… cluster=… namespace=… uid=…`. It is not a tag, because a
+//! tag has only 60 characters and can be set only after the network exists. The network's name is the name of
+//! the object, for people; nothing is selected by it.
 //!
-//! Neutron refuses overlapping subnets in one network, so a subnet must go before an overlapping one can
-//! come. The new one is tried on a network of its own first, the probe, and the old one goes only if
-//! Neutron took it. The probe carries the owner's marker: if a crash leaves it behind, it is a duplicate
-//! that the next call removes. Where the quota has no room for a probe, a refused change is undone.
+//! # Changing the range
+//! Neutron refuses overlapping subnets in one network, so the old subnet is deleted before an overlapping one
+//! is created. Before that, the new subnet is created on a separate network, the probe. If Neutron refuses it
+//! there, nothing is changed. The probe stays until the change is complete: a call that finds a probe and a
+//! network without a subnet gives the network the subnet of the probe. It carries the owner's marker, so it
+//! counts as a duplicate otherwise. A change to an overlapping range therefore needs room in the quota for one
+//! more network with one subnet, and is refused without.
 
 #[cfg(test)]
 mod tests;
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
 
 use ipnet::IpNet;
 use neutron_client::{Client, Network, Subnet};
 use serde_json::{Value, json};
 use tracing::warn;
 
-use super::{Applied, Change, Desired, Error, ErrorKind, Installation, Owner, Provider};
+use super::{Applied, Change, Desired, Error, ErrorKind, Installation, Listed, Owner, Provider};
 
-/// The tag of all networks that a controller of this kind made, and the first word of their marker.
+/// The tag of all networks that such a controller created, and the first word of their marker.
 const TAG: &str = "samplecrd-controller";
-/// The name of a probe. No object can have it.
+/// The name of a probe. No object can have this name.
 const PROBE: &str = "samplecrd-controller probe";
 
 /// Networks in Neutron.
@@ -36,43 +42,44 @@ const PROBE: &str = "samplecrd-controller probe";
 pub struct Neutron {
     client: Client,
     installation: Installation,
+    /// How many networks of the same installation in other clusters the last list showed.
+    elsewhere: AtomicUsize,
 }
 
-/// An owner's things in Neutron.
+/// The networks of an owner.
 #[derive(Default)]
 struct Holdings {
-    /// The one that stays: the oldest that has a subnet, or the oldest if none has.
+    /// The oldest network that has a subnet, or the oldest if none has one. It is kept.
     network: Option<Network>,
-    /// The others.
     duplicates: Vec<Network>,
-    /// Probes that a crash left behind.
+    /// Probes of changes that were interrupted.
     probes: Vec<Network>,
 }
 
 /// The subnets of a network.
 struct Subnets {
     ours: Vec<Subnet>,
-    /// Those that somebody else made in it.
+    /// Subnets that somebody else created in the network.
     foreign: Vec<Subnet>,
 }
 
 impl Neutron {
-    /// Uses this network service as this installation, which must stay the same for as long as there are
-    /// networks.
+    /// Returns a provider that uses this network service as this installation. The installation must stay the
+    /// same for as long as there are networks.
     pub fn new(client: Client, installation: Installation) -> Self {
-        Self { client, installation }
+        Self { client, installation, elsewhere: AtomicUsize::new(0) }
     }
 
-    /// What the description of an owner's things says. It has at most 213 of the 255 characters allowed.
+    /// Returns the description of an owner's networks. It has at most 242 of the 255 characters allowed.
     fn marker(&self, owner: &Owner) -> String {
         let Owner { namespace, uid, .. } = owner;
-        format!("{TAG} installation={} namespace={namespace} uid={uid}", self.installation)
+        format!("{TAG} {} namespace={namespace} uid={uid}", self.installation)
     }
 
-    /// The owner of a network, if the network is one of this installation.
+    /// Returns the owner of a network, if it is a network of this installation.
     fn owner_of(&self, network: &Network) -> Option<Owner> {
-        let mut words = network.description.split(' ');
-        let (_, _, namespace, uid) = (words.next()?, words.next()?, words.next()?, words.next()?);
+        let words: Vec<_> = network.description.split(' ').collect();
+        let [_, _, _, namespace, uid] = words[..] else { return None };
         let owner = Owner {
             namespace: namespace.strip_prefix("namespace=")?.to_owned(),
             name: network.name.clone(),
@@ -81,7 +88,27 @@ impl Neutron {
         (self.marker(&owner) == network.description).then_some(owner)
     }
 
-    /// Everything that carries this owner, whatever its name.
+    /// Says how many networks belong to an installation of the same name in other clusters, if the number is
+    /// new. They are never touched: if their cluster is gone, a person has to delete them.
+    fn report_elsewhere(&self, networks: &[Network]) {
+        let name = format!("{TAG} installation={} cluster=", self.installation.name());
+        let own = format!("{name}{} ", self.installation.cluster());
+        let others = networks
+            .iter()
+            .filter(|network| {
+                network.description.starts_with(&name) && !network.description.starts_with(&own)
+            })
+            .count();
+        if self.elsewhere.swap(others, Relaxed) != others && others > 0 {
+            warn!(
+                networks = others,
+                installation = self.installation.name(),
+                "networks of an installation of the same name belong to other clusters and are left alone"
+            );
+        }
+    }
+
+    /// Lists the networks that carry this owner, whatever their names.
     async fn holdings(&self, owner: &Owner) -> Result<Holdings, Error> {
         let marker = self.marker(owner);
         let mut networks = self.client.networks(&[("description", &marker)]).await?;
@@ -102,6 +129,40 @@ impl Neutron {
         Ok(holdings)
     }
 
+    /// Lists the networks that carry this owner after completing a change that was interrupted; no probe is
+    /// left.
+    async fn settled_holdings(&self, owner: &Owner) -> Result<Holdings, Error> {
+        let mut holdings = self.holdings(owner).await?;
+        let probes = std::mem::take(&mut holdings.probes);
+        if let Some(network) = &mut holdings.network
+            && !probes.is_empty()
+            && self.subnets(network).await?.ours.is_empty()
+        {
+            self.complete_change(network, &probes).await?;
+        }
+        self.remove_all(owner, &probes).await?;
+        Ok(holdings)
+    }
+
+    /// Gives a network without a subnet that of a probe: its old subnet was deleted to make room for it.
+    async fn complete_change(&self, network: &mut Network, probes: &[Network]) -> Result<(), Error> {
+        for probe in probes {
+            let Some(subnet) = self.subnets(probe).await?.ours.pop() else { continue };
+            let body = subnet_body(network, subnet.cidr, subnet.gateway_ip);
+            match self.client.create_subnet(body).await {
+                Ok(subnet) => {
+                    network.subnets.push(subnet.id);
+                    return Ok(());
+                }
+                Err(error) if error.kind.is_refusal() => {
+                    warn!(network = network.id, %error, "cannot complete an interrupted change");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
     async fn subnets(&self, network: &Network) -> Result<Subnets, Error> {
         let subnets = self.client.subnets(&[("network_id", &network.id)]).await?;
         let (ours, foreign) =
@@ -116,8 +177,8 @@ impl Neutron {
         Ok(())
     }
 
-    /// Deletes a network that carries this owner and holds nothing of others. Whatever a look finds is deleted
-    /// here; elsewhere only what the same call has just made.
+    /// Deletes a network that carries this owner and has no subnets of others. Listed networks are deleted only
+    /// here; other methods delete only what the same call has just created.
     async fn remove(&self, owner: &Owner, network: &Network) -> Result<(), Error> {
         let refused = |why: &str| {
             Err(Error::new(ErrorKind::InUse, format!("network {} is not deleted: {why}", network.id)))
@@ -125,30 +186,37 @@ impl Neutron {
         if network.description != self.marker(owner) {
             return refused("it does not belong to the object");
         }
-        // Deleting a network deletes its subnets with it, also those that somebody else made.
+        // Deleting a network deletes all of its subnets.
         if !self.subnets(network).await?.foreign.is_empty() {
-            return refused("it holds subnets that this controller did not make");
+            return refused("it has subnets that this controller did not create");
         }
         self.client.delete_network(&network.id).await
     }
 
-    /// Makes a network with its subnet. If Neutron refuses the subnet, there is no network either.
+    /// Creates a network with its subnet. If Neutron refuses the subnet, the network is deleted again.
     async fn create(&self, owner: &Owner, desired: &Desired) -> Result<Applied, Error> {
         let body = json!({ "name": owner.name, "description": self.marker(owner) });
         let network = self.client.create_network(body).await?;
-        if let Err(error) = self.client.create_subnet(desired_body(&network, desired)).await {
-            if error.kind.is_refusal()
-                && let Err(problem) = self.client.delete_network(&network.id).await
-            {
-                warn!(network = network.id, %problem, "a network stays behind whose subnet was refused");
-            }
-            return Err(error);
+        match self.client.create_subnet(desired_body(&network, desired)).await {
+            Ok(_) => {}
+            Err(error) if error.kind.is_refusal() => return Err(self.discard(&network, error).await),
+            Err(error) => return Err(error),
         }
         self.tag(&network).await?;
         Ok(Applied { id: network.id, change: Change::Created })
     }
 
-    /// Makes everything about a network as desired, and says whether there was something to do.
+    /// Deletes a network that this call has just created and whose subnet was refused. The error is that of the
+    /// subnet. It loses the id of the network, which is another one at the next attempt.
+    async fn discard(&self, network: &Network, mut error: Error) -> Error {
+        if let Err(problem) = self.client.delete_network(&network.id).await {
+            warn!(network = network.id, %problem, "cannot delete a network whose subnet was refused");
+        }
+        error.message = error.message.replace(&network.id, "(new)");
+        error
+    }
+
+    /// Makes the name, subnet and tag of a network as desired. Returns whether anything was changed.
     async fn update(&self, owner: &Owner, network: &Network, desired: &Desired) -> Result<bool, Error> {
         let renamed = network.name != owner.name;
         if renamed {
@@ -158,7 +226,7 @@ impl Neutron {
         Ok(self.apply_subnet(network, desired).await? | self.tag(network).await? | renamed)
     }
 
-    /// Tags a network, where tags are offered, and says whether there was something to do.
+    /// Tags a network if the server offers tags. Returns whether the tag was missing.
     async fn tag(&self, network: &Network) -> Result<bool, Error> {
         let missing = network.tags.as_ref().is_some_and(|tags| !tags.iter().any(|tag| tag == TAG));
         if missing {
@@ -167,12 +235,12 @@ impl Neutron {
         Ok(missing)
     }
 
-    /// Makes a network's only subnet as desired, and says whether there was something to do.
+    /// Makes the subnet of a network as desired. Returns whether anything was changed.
     async fn apply_subnet(&self, network: &Network, desired: &Desired) -> Result<bool, Error> {
         let Subnets { ours, foreign } = self.subnets(network).await?;
         if let Some(subnet) = foreign.iter().find(|subnet| overlap(&subnet.cidr, &desired.cidr)) {
             let message = format!(
-                "range {} overlaps with {} of subnet {}, which somebody else made in network {}",
+                "range {} overlaps with {} of subnet {}, which somebody else created in network {}",
                 desired.cidr, subnet.cidr, subnet.id, network.id
             );
             return Err(Error::new(ErrorKind::Rejected, message));
@@ -185,7 +253,7 @@ impl Neutron {
         match right.first() {
             Some(subnet) if subnet.gateway_ip == Some(desired.gateway) => changed = !apart.is_empty(),
             Some(subnet) => {
-                // The gateway must not lie in a pool: both change together.
+                // The gateway must not lie in an allocation pool, so both change together.
                 let body = json!({ "gateway_ip": desired.gateway, "allocation_pools": pools(desired) });
                 self.client.update_subnet(&subnet.id, body).await?;
             }
@@ -200,54 +268,73 @@ impl Neutron {
         Ok(changed)
     }
 
-    /// Puts a subnet in the place of those that it overlaps with.
+    /// Replaces the subnets that overlap with the desired one. The probe is kept if it is unknown whether the
+    /// network has a subnet.
     async fn replace_subnets(
         &self,
         network: &Network,
         old: &[Subnet],
         desired: &Desired,
     ) -> Result<(), Error> {
-        self.probe(network, desired).await?;
+        let probe = self.probe(network, desired).await?;
+        let replaced = self.replace_probed(network, old, desired).await;
+        match &replaced {
+            Err(error) if !error.kind.is_refusal() && error.kind != ErrorKind::InUse => replaced,
+            _ => replaced.and(self.client.delete_network(&probe.id).await),
+        }
+    }
+
+    async fn replace_probed(
+        &self,
+        network: &Network,
+        old: &[Subnet],
+        desired: &Desired,
+    ) -> Result<(), Error> {
         for subnet in old {
             self.client.delete_subnet(&subnet.id).await?;
         }
-        let Err(error) = self.client.create_subnet(desired_body(network, desired)).await else {
-            return Ok(());
-        };
-        if error.kind.is_refusal() {
-            for subnet in old {
-                self.client.create_subnet(subnet_body(network, subnet.cidr, subnet.gateway_ip)).await?;
+        match self.client.create_subnet(desired_body(network, desired)).await {
+            Ok(_) => Ok(()),
+            Err(error) if error.kind.is_refusal() => {
+                let now = self.subnets(network).await?.ours;
+                if now.iter().any(|subnet| subnet.cidr.trunc() == desired.cidr) {
+                    // Another controller was faster.
+                    return Ok(());
+                }
+                for subnet in old.iter().filter(|_| now.is_empty()) {
+                    self.client.create_subnet(subnet_body(network, subnet.cidr, subnet.gateway_ip)).await?;
+                }
+                Err(error)
             }
+            Err(error) => Err(error),
         }
-        Err(error)
     }
 
-    /// Fails if Neutron refuses such a subnet. Where there is no room for the attempt nothing is known, and
-    /// that is success.
-    async fn probe(&self, network: &Network, desired: &Desired) -> Result<(), Error> {
-        let no_room = |outcome: Result<(), Error>| match outcome {
-            Err(error) if error.kind == ErrorKind::OverQuota => Ok(()),
-            outcome => outcome,
+    /// Creates the desired subnet on a network of its own, and fails if Neutron refuses it.
+    async fn probe(&self, network: &Network, desired: &Desired) -> Result<Network, Error> {
+        let quota = |mut error: Error| {
+            if error.kind == ErrorKind::OverQuota {
+                let why = "a change to an overlapping range needs room for one more network with a subnet";
+                error.message = format!("{why}: {}", error.message);
+            }
+            error
         };
         // Nothing is attached to a network that is down.
         let body = json!({ "name": PROBE, "description": network.description, "admin_state_up": false });
-        let probe = match self.client.create_network(body).await {
-            Ok(probe) => probe,
-            Err(error) => return no_room(Err(error)),
-        };
-        let tried = self.client.create_subnet(desired_body(&probe, desired)).await.map(drop);
-        let removed = self.client.delete_network(&probe.id).await;
-        no_room(tried).and(removed)
+        let probe = self.client.create_network(body).await.map_err(quota)?;
+        match self.client.create_subnet(desired_body(&probe, desired)).await {
+            Ok(_) => Ok(probe),
+            Err(error) => Err(quota(self.discard(&probe, error).await)),
+        }
     }
 }
 
 impl Provider for Neutron {
     async fn apply(&self, owner: &Owner, desired: &Desired) -> Result<Applied, Error> {
-        let Holdings { network, duplicates, probes } = self.holdings(owner).await?;
-        self.remove_all(owner, &probes).await?;
+        let Holdings { network, duplicates, .. } = self.settled_holdings(owner).await?;
         let Some(network) = network else { return self.create(owner, desired).await };
         let updated = self.update(owner, &network, desired).await;
-        // A duplicate that something uses must not keep the network waiting, nor a refused change a duplicate.
+        // A duplicate in use must not block the change, nor a refused change the removal of duplicates.
         let removed = self.remove_all(owner, &duplicates).await;
         let changed = updated? || !duplicates.is_empty();
         removed?;
@@ -255,8 +342,8 @@ impl Provider for Neutron {
     }
 
     async fn tidy(&self, owner: &Owner) -> Result<(), Error> {
-        let Holdings { duplicates, probes, .. } = self.holdings(owner).await?;
-        self.remove_all(owner, &probes).await?;
+        let Holdings { network, mut duplicates, .. } = self.settled_holdings(owner).await?;
+        duplicates.extend(network.filter(|network| network.subnets.is_empty()));
         self.remove_all(owner, &duplicates).await
     }
 
@@ -268,10 +355,14 @@ impl Provider for Neutron {
         Ok(())
     }
 
-    async fn owners(&self) -> Result<Vec<Owner>, Error> {
-        // Not by tag: a crash can come between a network and its tag.
+    async fn list(&self) -> Result<Vec<Listed>, Error> {
+        // Not by tag: a crash can come between the creation of a network and its tag.
         let networks = self.client.networks(&[]).await?;
-        Ok(networks.iter().filter_map(|network| self.owner_of(network)).collect())
+        self.report_elsewhere(&networks);
+        let listed = |network: &Network| {
+            Some(Listed { owner: self.owner_of(network)?, is_empty: network.subnets.is_empty() })
+        };
+        Ok(networks.iter().filter_map(listed).collect())
     }
 }
 
@@ -294,14 +385,14 @@ fn overlap(a: &IpNet, b: &IpNet) -> bool {
     a.contains(&b.network()) || b.contains(&a.network())
 }
 
-/// All addresses that hosts can have, without the gateway: what Neutron gives a new subnet.
+/// Returns the allocation pools that Neutron gives a new subnet: all addresses for hosts except the gateway.
 fn pools(desired: &Desired) -> Value {
     let number = |address: IpAddr| match address {
         IpAddr::V4(address) => u128::from(u32::from(address)),
         IpAddr::V6(address) => u128::from(address),
     };
     let address = |number: u128| match desired.gateway {
-        // What is between two IPv4 addresses is one.
+        // A number between two IPv4 addresses is an IPv4 address, too.
         IpAddr::V4(_) => IpAddr::from(Ipv4Addr::from(u32::try_from(number).unwrap_or(u32::MAX))),
         IpAddr::V6(_) => IpAddr::from(Ipv6Addr::from(number)),
     };

@@ -1,4 +1,4 @@
-//! What a Network object asks for, checked and normalised.
+//! The desired state of a Network object, checked and normalised.
 
 use std::{fmt, net::IpAddr};
 
@@ -13,18 +13,18 @@ pub struct Desired {
     pub gateway: IpAddr,
 }
 
-/// Why a Network object cannot be made real, in words for its author.
+/// Why the spec of a Network object is not valid, with a message for its author.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct InvalidSpec {
-    /// The reason to show in an event: another one for each fault.
+    /// The reason of the event, which is different for each kind of mistake.
     pub reason: &'static str,
     message: String,
 }
 
 impl Desired {
-    /// Reads and checks a range and a gateway. Host bits in the range are taken away:
-    /// `192.168.1.0/16` is the range `192.168.0.0/16`.
+    /// Parses and checks a range and a gateway. Host bits of the range are removed: `192.168.1.0/16` becomes
+    /// `192.168.0.0/16`.
     pub fn parse(cidr: &str, gateway: &str) -> Result<Self, InvalidSpec> {
         let invalid =
             |reason, message: fmt::Arguments| Err(InvalidSpec { reason, message: message.to_string() });
@@ -66,8 +66,8 @@ impl Desired {
     }
 }
 
-/// Reads a range. The address is read by the standard library, which refuses leading zeros: `010.0.0.0` is
-/// 10.0.0.0 to some and 8.0.0.0 to others.
+/// Parses a range. The standard library parses the address, and refuses leading zeros, because `010.0.0.0` can
+/// mean 10.0.0.0 or 8.0.0.0.
 fn parse_cidr(text: &str) -> Option<IpNet> {
     let (address, prefix) = text.split_once('/')?;
     let is_plain =

@@ -1,4 +1,4 @@
-//! How a reconciliation can end, when to report it, and when to try again.
+//! The outcomes of a reconciliation, their events, and their retries.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use genclient_runtime::ObjectMeta;
 
 use crate::provider::{self, Change, Desired, ErrorKind, InvalidSpec};
 
-/// How a reconciliation without errors ended.
+/// The outcome of a reconciliation without errors.
 pub(super) enum Outcome {
     /// The provider's network is as desired.
     Synced {
@@ -15,31 +15,31 @@ pub(super) enum Outcome {
         desired: Desired,
         change: Change,
     },
-    /// The object is on its way out or gone, and there is nothing left to do for it.
+    /// The object is deleted, and nothing is left to do for it.
     Settled,
-    /// The spec cannot be made real.
+    /// The spec is not valid.
     Invalid(InvalidSpec),
 }
 
 /// Why a key could not be reconciled.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The provider did not do what was asked.
+    /// A request to the provider failed.
     #[error("provider: {0}")]
     Provider(#[from] provider::Error),
-    /// The API server did not do what was asked.
+    /// A request to the API server failed.
     #[error("API server: {0}")]
     Api(#[from] genclient_runtime::Error),
 }
 
-/// When to try again.
+/// When to retry.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Retry {
-    /// It can pass by itself: with growing waits.
+    /// With growing delays, because the failure can pass by itself.
     Backoff,
-    /// When this time has passed.
+    /// After this time.
     After(Duration),
-    /// A person must change something: at the drift interval.
+    /// After the drift interval, because a person must change something.
     Slowly,
 }
 
@@ -51,7 +51,7 @@ impl Error {
                 (_, Some(wait)) => Retry::After(wait),
                 _ => Retry::Backoff,
             },
-            // The newer state is on its way to the cache, and comes with an event of its own.
+            // The newer version will arrive in the cache with its own event.
             Self::Api(error) if error.is_conflict() => Retry::After(Duration::from_secs(1)),
             Self::Api(error) if error.is_forbidden() || error.is_unauthorized() || error.is_invalid() => {
                 Retry::Slowly
@@ -61,12 +61,12 @@ impl Error {
     }
 }
 
-/// What was last reported about an object.
+/// The last report about an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reported {
-    /// That its network is as this generation of this object wants it.
+    /// The network is as this generation of this object wants it.
     Synced { uid: Option<String>, generation: Option<i64> },
-    /// That this generation, or any, could not be made real, and why.
+    /// This generation, or any, failed for this reason.
     Failed { of: Option<i64>, reason: &'static str },
 }
 
@@ -75,8 +75,8 @@ impl Reported {
         Self::Synced { uid: meta.uid.clone(), generation: meta.generation }
     }
 
-    /// Whether a success gets an event: a new spec does, the end of a failure, and a change that this process
-    /// makes at its first look. The repair of drift between two changes does not.
+    /// Returns whether a success gets an event. It does after a new spec, after a failure, and if the first
+    /// reconciliation in this process changed something. The repair of drift gets none.
     pub(super) fn is_worth_an_event(before: Option<&Self>, now: &Self, change: Change) -> bool {
         match before {
             Some(before) => before != now,
@@ -85,19 +85,19 @@ impl Reported {
     }
 }
 
-/// What the event of a success says.
+/// Returns the message of the event of a success.
 pub(super) fn synced_message(desired: &Desired) -> String {
     format!("Network synced successfully: {} with gateway {}", desired.cidr, desired.gateway)
 }
 
-/// What an event says of a range that is not taken literally.
+/// Returns the message of the event of a range with host bits.
 pub(super) fn host_bits_message(given: &str, desired: &Desired) -> Option<String> {
     let literally: ipnet::IpNet = given.trim().parse().ok()?;
     let cidr = desired.cidr;
     (literally != cidr).then(|| format!("cidr {given} has host bits and is taken as {cidr}"))
 }
 
-/// The reason that an event shows for a failure of the provider.
+/// Returns the reason of the event of a failure of the provider.
 pub(super) fn event_reason(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::Unavailable => "ProviderUnavailable",

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::{
-    provider::{self, Applied, ErrorKind, Memory},
+    provider::{self, Applied, ErrorKind, Listed, Memory},
     sweep::{MassDeletion, Swept},
 };
 
@@ -26,8 +26,8 @@ use crate::{
 struct Flaky {
     memory: Memory,
     failure: Arc<Mutex<Option<provider::Error>>>,
-    /// Owners of networks beside those in memory.
-    duplicates: Arc<Mutex<Vec<Owner>>>,
+    /// Networks besides those in memory.
+    more: Arc<Mutex<Vec<Listed>>>,
     writes: Arc<AtomicUsize>,
 }
 
@@ -69,10 +69,10 @@ impl Provider for Flaky {
         self.memory.delete(owner).await
     }
 
-    async fn owners(&self) -> Result<Vec<Owner>, provider::Error> {
-        let mut owners = self.memory.owners().await?;
-        owners.extend(self.duplicates.lock().clone());
-        Ok(owners)
+    async fn list(&self) -> Result<Vec<Listed>, provider::Error> {
+        let mut listed = self.memory.list().await?;
+        listed.extend(self.more.lock().clone());
+        Ok(listed)
     }
 }
 
@@ -334,11 +334,30 @@ async fn a_refusal_is_reported_and_retried_slowly() {
 }
 
 #[tokio::test]
+async fn refusals_that_differ_only_in_their_request_are_one_event() {
+    let setup = setup(World::default()).await;
+    for n in 0..5 {
+        let mut refusal = provider::Error::new(ErrorKind::Rejected, "POST /subnets was answered with 400");
+        refusal.request_id = Some(format!("req-{n}"));
+        *setup.provider.failure.lock() = Some(refusal);
+        assert_eq!(setup.reconcile().await.unwrap(), again());
+    }
+    let events = setup.events().await;
+    assert_eq!(events[0], "ProviderRejected");
+    assert!(events[1..].iter().all(|event| event == "again"), "{events:?}");
+    let requests = setup.requests.lock();
+    let (_, _, first) = requests.iter().find(|(_, path, _)| path.contains("/events")).unwrap();
+    assert_eq!(first["note"], "POST /subnets was answered with 400");
+    let (_, _, last) = requests.last().unwrap();
+    assert_eq!(last["series"]["count"], 5, "{last}");
+}
+
+#[tokio::test]
 async fn a_bad_spec_is_reported_once_and_nothing_is_written() {
     let bad = |network: &mut Network| network.spec.gateway = "10.0.1.1".into();
     let setup = setup(World { objects: vec![network(bad)], ..with_finalizer() }).await;
     for _ in 0..3 {
-        assert_eq!(setup.reconcile().await.unwrap(), Action::await_change());
+        assert_eq!(setup.reconcile().await.unwrap(), again(), "its network is tidied up again");
     }
     assert!(setup.patches().is_empty());
     assert_eq!(setup.events().await, ["GatewayOutsideCidr"]);
@@ -402,7 +421,7 @@ async fn left_overs_go_before_the_spec_is_looked_at() {
     let setup = setup(World { objects: vec![network(bad)], ..World::default() }).await;
     setup.provider.holds("a", "uid-0").await;
     setup.reconciler.condemned.add(key(), "uid-0".into());
-    assert_eq!(setup.reconcile().await.unwrap(), Action::await_change());
+    assert_eq!(setup.reconcile().await.unwrap(), again());
     assert!(setup.provider.uids().is_empty());
 }
 
@@ -453,7 +472,8 @@ async fn a_sweep_finds_the_objects_of_duplicates_whatever_their_names() {
     let setup = setup(World::default()).await;
     setup.provider.holds("a", "uid-1").await;
     assert!(swept(&setup).await.is_empty());
-    setup.provider.duplicates.lock().push(owner(&ObjectKey::namespaced("default", "probe"), "uid-1"));
+    let probe = owner(&ObjectKey::namespaced("default", "probe"), "uid-1");
+    setup.provider.more.lock().push(Listed { owner: probe, is_empty: false });
     assert_eq!(swept(&setup).await, ["a"]);
     assert!(setup.reconciler.condemned.of(&key()).is_empty());
 }
@@ -467,32 +487,48 @@ async fn a_sweep_leaves_other_namespaces_alone() {
     assert!(swept(&setup).await.is_empty());
 }
 
+/// A world with this many objects, each with its network, and this many networks without an object.
+async fn bereft(finalizer: bool, orphans: usize, others: usize) -> Setup {
+    let object = |n: usize| {
+        network(|network| {
+            network.metadata.name = Some(format!("here-{n}"));
+            network.metadata.uid = Some(format!("here-{n}"));
+        })
+    };
+    let mut world = World { objects: (0..others).map(object).collect(), ..World::default() };
+    world.options.finalizer = finalizer;
+    let setup = setup(world).await;
+    for name in (0..others).map(|n| format!("here-{n}")).chain((0..orphans).map(|n| format!("gone-{n}"))) {
+        setup.provider.holds(&name, &name).await;
+    }
+    setup
+}
+
 #[tokio::test]
-async fn a_sweep_refuses_to_delete_more_than_a_handful_and_more_than_half() {
-    for (orphans, others, refused) in
-        [(5, 0, false), (6, 0, true), (6, 5, true), (6, 6, false), (500, 499, true)]
-    {
-        let objects: Vec<_> = (0..others)
-            .map(|n| network(|network| network.metadata.uid = Some(format!("here-{n}"))))
-            .enumerate()
-            .map(|(n, mut network)| {
-                network.metadata.name = Some(format!("here-{n}"));
-                network
-            })
-            .collect();
-        let setup = setup(World { objects, ..World::default() }).await;
-        for n in 0..others {
-            setup.provider.holds(&format!("here-{n}"), &format!("here-{n}")).await;
-        }
-        for n in 0..orphans {
-            setup.provider.holds(&format!("gone-{n}"), &format!("gone-{n}")).await;
-        }
+async fn a_sweep_refuses_to_delete_more_than_its_limit() {
+    let without_finalizer = [(5, 0, false), (6, 0, true), (6, 5, true), (6, 6, false), (500, 499, true)];
+    let with_finalizer =
+        [(1, 0, false), (2, 0, true), (2, 37, true), (2, 38, false), (3, 7, true), (25, 475, false)];
+    let cases = without_finalizer.map(|case| (false, case)).into_iter();
+    for (finalizer, (orphans, others, refused)) in cases.chain(with_finalizer.map(|case| (true, case))) {
+        let setup = bereft(finalizer, orphans, others).await;
         let swept = setup.reconciler.sweep().await.unwrap();
         let expected = Swept::Refused(MassDeletion { orphans, networks: orphans + others });
-        assert_eq!(swept == expected, refused, "{orphans} of {}: {swept:?}", orphans + others);
+        let context = format!("finalizer {finalizer}, {orphans} of {}: {swept:?}", orphans + others);
+        assert_eq!(swept == expected, refused, "{context}");
         let gone = ObjectKey::namespaced("default", "gone-0");
-        assert_eq!(setup.reconciler.condemned.of(&gone).is_empty(), refused);
+        assert_eq!(setup.reconciler.condemned.of(&gone).is_empty(), refused, "{context}");
     }
+}
+
+#[tokio::test]
+async fn orphans_without_a_range_do_not_count_as_a_mass_deletion() {
+    let setup = bereft(true, 1, 3).await;
+    for n in 0..10 {
+        let owner = owner(&ObjectKey::namespaced("default", format!("half-{n}")), &format!("half-{n}"));
+        setup.provider.more.lock().push(Listed { owner, is_empty: true });
+    }
+    assert_eq!(swept(&setup).await.len(), 11);
 }
 
 #[tokio::test]

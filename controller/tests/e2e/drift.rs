@@ -4,15 +4,13 @@ use genclient_testenv::{Neutron, require_servers};
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::support::{Cluster, TestNeutron, eventually, held};
+use crate::support::{Cluster, Setup, TestNeutron, eventually, held};
 
 #[tokio::test]
 async fn drift_is_repaired_without_a_write_to_the_api_server() {
     require_servers!(Kubernetes, Neutron);
-    let cluster = Cluster::shared("drift").await;
-    let neutron = TestNeutron::shared(&cluster.namespace).await;
-    let url = neutron.server.url();
-    let controller = cluster.controller(&["--neutron-url", &url, "--drift-interval", "1s"]);
+    let Setup { cluster, neutron } = Setup::new("drift", &["--drift-interval", "1s"]).await;
+    let controller = cluster.controller(&[]);
     cluster.create("a", "10.0.0.0/24", "10.0.0.1").await;
     let wanted = [held("a", "10.0.0.0/24", "10.0.0.1")];
     neutron.holds(&wanted).await;
@@ -59,12 +57,8 @@ async fn drift_is_repaired_without_a_write_to_the_api_server() {
 async fn a_network_that_was_renamed_while_the_controller_was_down_is_not_an_orphan() {
     require_servers!(Kubernetes, Neutron);
     for flags in [&[][..], &["--no-finalizer"]] {
-        let cluster = Cluster::shared("renamed").await;
-        let neutron = TestNeutron::shared(&cluster.namespace).await;
-        let url = neutron.server.url();
-        let mut args = vec!["--neutron-url", &url];
-        args.extend(flags);
-        let controller = cluster.controller(&args);
+        let Setup { cluster, neutron } = Setup::new("renamed", flags).await;
+        let controller = cluster.controller(&[]);
         cluster.create("a", "10.0.0.0/24", "10.0.0.1").await;
         controller.says(&["successfully synced"]).await;
         controller.stop().await;
@@ -72,7 +66,7 @@ async fn a_network_that_was_renamed_while_the_controller_was_down_is_not_an_orph
         let body = json!({ "network": { "name": "b" } });
         neutron.request(Method::PUT, &format!("/networks/{id}"), Some(body)).await;
 
-        let controller = cluster.controller(&args);
+        let controller = cluster.controller(&[]);
         neutron.holds(&[held("a", "10.0.0.0/24", "10.0.0.1")]).await;
         controller.says(&["successfully synced", "/a "]).await;
         assert_eq!(controller.count(&["orphaned"]), 0);
@@ -97,27 +91,32 @@ async fn what_others_made_in_neutron_is_never_touched() {
         let made = neutron.request(Method::POST, "/subnets", Some(body)).await;
         made.expect(StatusCode::CREATED, "a subnet").unwrap();
     };
-    // Without a marker, with an unknown one, and with that of another installation.
+    // Without a marker, with an unknown one, and with those of another installation and another cluster.
     make("a", "", "10.0.0.0/24").await;
     make("a", "samplecrd-controller", "10.0.0.0/24").await;
-    let theirs = format!("samplecrd-controller installation=theirs namespace={namespace} uid=1");
-    make("a", &theirs, "10.0.0.0/24").await;
-    make("gone", &theirs, "10.0.0.0/24").await;
+    let marker = |installation: &str, cluster: &str| {
+        format!(
+            "samplecrd-controller installation={installation} cluster={cluster} namespace={namespace} uid=1"
+        )
+    };
+    let uid = cluster.uid().await;
+    make("a", &marker("theirs", &uid), "10.0.0.0/24").await;
+    make("gone", &marker("theirs", &uid), "10.0.0.0/24").await;
+    make("gone", &marker(namespace, "another"), "10.0.0.0/24").await;
     let mut foreign = neutron.all().await;
     let revisions = async || {
         let networks = neutron.networks().await;
-        let foreign = networks.into_iter().filter(|network| {
-            !network["description"].as_str().unwrap().contains(&format!("installation={namespace} "))
-        });
+        let ours = format!("installation={namespace} cluster={uid} ");
+        let foreign =
+            networks.into_iter().filter(|network| !network["description"].as_str().unwrap().contains(&ours));
         foreign
             .map(|network| (network["id"].to_string(), network["revision_number"].clone()))
             .collect::<Vec<_>>()
     };
     let before = revisions().await;
 
-    // One of our own that has no object any more shows that the sweep looks at all of them.
-    let ours = format!("samplecrd-controller installation={namespace} namespace={namespace} uid=2");
-    make("orphan", &ours, "10.9.0.0/24").await;
+    // One of our own without an object shows that the sweep looks at all of them.
+    make("orphan", &marker(namespace, &uid).replace("uid=1", "uid=2"), "10.9.0.0/24").await;
     let args = ["--neutron-url", &url, "--no-finalizer", "--drift-interval", "1s"];
     let controller = cluster.controller(&args);
     neutron.holds(&foreign).await;
@@ -138,13 +137,9 @@ async fn what_others_made_in_neutron_is_never_touched() {
 #[tokio::test]
 async fn a_network_that_somebody_renames_to_another_object_s_name_stays() {
     require_servers!(Kubernetes, Neutron);
-    let cluster = Cluster::shared("swapped").await;
-    let neutron = TestNeutron::shared(&cluster.namespace).await;
-    let url = neutron.server.url();
+    let Setup { cluster, neutron } = Setup::new("swapped", &["--drift-interval", "1s"]).await;
     for flags in [&[][..], &["--no-finalizer"]] {
-        let mut args = vec!["--neutron-url", &url, "--drift-interval", "1s"];
-        args.extend(flags);
-        let controller = cluster.controller(&args);
+        let controller = cluster.controller(flags);
         cluster.create("a", "10.0.0.0/24", "10.0.0.1").await;
         let a = [held("a", "10.0.0.0/24", "10.0.0.1")];
         neutron.holds(&a).await;

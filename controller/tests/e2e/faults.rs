@@ -6,16 +6,15 @@ use genclient_testenv::{Neutron, TestEnv, require_servers};
 use http::Method;
 use serde_json::json;
 
-use crate::support::{Cluster, Proxy, TestNeutron, Verdict, held};
+use crate::support::{Cluster, Proxy, Setup, TestNeutron, Verdict, held};
 
 #[tokio::test]
 async fn an_api_server_that_dies_and_comes_back_is_followed_again() {
     require_servers!(Kubernetes, Neutron);
     let env = TestEnv::builder().own_servers().start().await.unwrap();
-    let cluster = Cluster::of(&env, "api").await;
-    let neutron = TestNeutron::shared(&cluster.namespace).await;
-    let url = neutron.server.url();
-    let controller = cluster.controller(&["--neutron-url", &url, "--drift-interval", "1s"]);
+    let Setup { cluster, neutron } =
+        Setup::of(Cluster::of(&env, "api").await, &["--drift-interval", "1s"]).await;
+    let controller = cluster.controller(&[]);
     cluster.create("a", "10.0.0.0/24", "10.0.0.1").await;
     controller.says(&["successfully synced"]).await;
 
@@ -42,10 +41,8 @@ async fn an_api_server_that_dies_and_comes_back_is_followed_again() {
 async fn a_watch_whose_history_was_compacted_away_is_begun_anew() {
     require_servers!(Kubernetes, Neutron);
     let env = TestEnv::builder().own_servers().apiserver_arg("--watch-cache=false").start().await.unwrap();
-    let cluster = Cluster::of(&env, "compact").await;
-    let neutron = TestNeutron::shared(&cluster.namespace).await;
-    let url = neutron.server.url();
-    let controller = cluster.controller(&["--neutron-url", &url, "--no-finalizer"]);
+    let Setup { cluster, neutron } = Setup::of(Cluster::of(&env, "compact").await, &["--no-finalizer"]).await;
+    let controller = cluster.controller(&[]);
     for (name, net) in [("a", 1), ("b", 2), ("c", 3)] {
         cluster.create(name, &format!("10.{net}.0.0/24"), &format!("10.{net}.0.1")).await;
     }
@@ -176,10 +173,8 @@ async fn refusals_and_lost_answers_of_neutron_are_retried_without_a_duplicate() 
 #[tokio::test]
 async fn a_finalizer_that_meets_a_conflict_is_set_again_without_a_warning() {
     require_servers!(Kubernetes, Neutron);
-    let cluster = Cluster::shared("conflict").await;
-    let neutron = TestNeutron::shared(&cluster.namespace).await;
-    let url = neutron.server.url();
-    let controller = cluster.controller(&["--neutron-url", &url]);
+    let Setup { cluster, neutron } = Setup::new("conflict", &[]).await;
+    let controller = cluster.controller(&[]);
     controller.says(&["started workers"]).await;
     // A writer who changes the object as fast as it can meets the controller's own write now and then.
     for round in 0..10 {

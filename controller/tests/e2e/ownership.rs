@@ -4,7 +4,7 @@ use genclient_runtime::{ListParams, Patch};
 use genclient_testenv::{Neutron, TestEnv, require_servers};
 use serde_json::json;
 
-use crate::support::{Cluster, Controller, Held, TestNeutron, held};
+use crate::support::{Cluster, Controller, Held, Setup, TestNeutron, held};
 
 #[tokio::test]
 async fn two_clusters_on_one_project_leave_each_other_alone() {
@@ -37,12 +37,43 @@ async fn two_clusters_on_one_project_leave_each_other_alone() {
     }
 
     // The marker holds the cluster's identity whole.
-    let uid =
-        first.kubectl(&["get", "namespace", "kube-system", "-o", "jsonpath={.metadata.uid}"]).await.unwrap();
+    let uid = ours.uid().await;
     let description = neutron.networks().await[0]["description"].to_string();
-    assert!(description.contains(&format!("installation={uid} ")), "{description} {uid}");
+    assert!(description.contains(&format!("installation=default cluster={uid} ")), "{description} {uid}");
     controller.stop().await;
     wrong.stop().await;
+}
+
+#[tokio::test]
+async fn two_clusters_whose_installations_have_the_same_name_leave_each_other_alone() {
+    require_servers!(ControlPlane, Neutron);
+    let server = Neutron::start().await.unwrap();
+    let (neutron, url) = (TestNeutron::of(&server).await, server.url());
+    let cluster = Cluster::shared("same-name").await;
+    let another = TestEnv::builder().own_servers().start().await.unwrap();
+    Cluster::of(&another, "same-name").await;
+    let args = ["--installation", "prod", "--neutron-url", &url, "--drift-interval", "500ms"];
+    let ours = [&["--namespace", &cluster.namespace], &args[..]].concat();
+    let controller = Controller::start(cluster.env, &ours, &[]);
+    let names = ["a", "b"];
+    for name in names {
+        cluster.create(name, "10.0.0.0/24", "10.0.0.1").await;
+    }
+    let both = names.map(|name| held(name, "10.0.0.0/24", "10.0.0.1"));
+    neutron.holds(&both).await;
+    controller.stop().await;
+    let before = neutron.networks().await;
+
+    // The wrong kubeconfig: no object of this cluster has a network there, and any number may be deleted.
+    for more in [&[][..], &["--allow-mass-deletion"], &["--no-finalizer", "--allow-mass-deletion"]] {
+        let wrong = Controller::start(&another, &[&args[..], more].concat(), &[]);
+        wrong.says(&["WARN", "belong to other clusters and are left alone", "networks=2"]).await;
+        wrong.says(&["started workers"]).await;
+        tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+        let ended = wrong.stop().await;
+        assert!(!ended.says("found an orphaned network") && !ended.says("ERROR"), "{ended:#?}");
+        assert_eq!(neutron.networks().await, before);
+    }
 }
 
 #[tokio::test]
@@ -51,7 +82,7 @@ async fn two_installations_on_one_project_leave_each_other_alone() {
     let server = Neutron::start().await.unwrap();
     let (neutron, url) = (TestNeutron::of(&server).await, server.url());
     let cluster = Cluster::shared("beside").await;
-    let longest = "x".repeat(64);
+    let longest = "x".repeat(48);
     let controllers: Vec<_> = ["one", "ONE", "one-two", &longest]
         .into_iter()
         .map(|installation| {
@@ -74,12 +105,12 @@ async fn two_installations_on_one_project_leave_each_other_alone() {
     }
 }
 
-/// Objects that vanish without a deletion that any controller could see.
-async fn vanish(cluster: &Cluster<'_>) {
+/// Makes this many objects vanish without a deletion that any controller could see.
+async fn vanish(cluster: &Cluster<'_>, number: usize) {
     let networks = cluster.networks();
     let all = networks.list(&ListParams::default()).await.unwrap().items;
     let release = Patch::Merge(json!({ "metadata": { "finalizers": null } }));
-    for network in all {
+    for network in all.into_iter().take(number) {
         let name = network.metadata.name.unwrap();
         networks.patch(&name, &release).await.unwrap();
         networks.delete(&name).await.unwrap();
@@ -89,11 +120,8 @@ async fn vanish(cluster: &Cluster<'_>) {
 #[tokio::test]
 async fn a_cluster_that_lost_its_objects_does_not_lose_its_networks() {
     require_servers!(Kubernetes, Neutron);
-    let cluster = Cluster::shared("restored").await;
-    let neutron = TestNeutron::shared(&cluster.namespace).await;
-    let url = neutron.server.url();
-    let args = ["--neutron-url", &url, "--drift-interval", "500ms"];
-    let controller = cluster.controller(&args);
+    let Setup { cluster, neutron } = Setup::new("restored", &["--drift-interval", "500ms"]).await;
+    let controller = cluster.controller(&[]);
     let name = |n: usize| format!("n{n}");
     let all: Vec<Held> = (0..8).map(|n| held(&name(n), "10.0.0.0/24", "10.0.0.1")).collect();
     for n in 0..8 {
@@ -101,11 +129,11 @@ async fn a_cluster_that_lost_its_objects_does_not_lose_its_networks() {
     }
     neutron.holds(&all).await;
     controller.kill9().await;
-    vanish(&cluster).await;
+    vanish(&cluster, 8).await;
 
     // It says why it deletes nothing, works on, and ends in an error.
-    let controller = cluster.controller(&args);
-    let refused = ["ERROR", "8 of 8 networks", "is this the right cluster", "--allow-mass-deletion"];
+    let controller = cluster.controller(&[]);
+    let refused = ["ERROR", "8 of 8 networks", "refusing to delete that many", "--allow-mass-deletion"];
     controller.says_times(3, &refused).await;
     cluster.create("new", "10.1.0.0/24", "10.1.0.1").await;
     let mut more = all.clone();
@@ -119,8 +147,34 @@ async fn a_cluster_that_lost_its_objects_does_not_lose_its_networks() {
     assert_eq!(ended.status.code(), Some(1), "{ended:#?}");
     assert!(ended.says("the controller ended in an error state"), "{ended:#?}");
 
-    let controller = cluster.controller(&[&args[..], &["--allow-mass-deletion"]].concat());
+    let controller = cluster.controller(&["--allow-mass-deletion"]);
     neutron.holds(&[]).await;
+    controller.stop().await;
+}
+
+#[tokio::test]
+async fn a_cluster_restored_from_a_backup_that_lacks_some_objects_keeps_their_networks() {
+    require_servers!(Kubernetes, Neutron);
+    let Setup { cluster, neutron } = Setup::new("backup", &["--drift-interval", "500ms"]).await;
+    let controller = cluster.controller(&[]);
+    let name = |n: usize| format!("n{n}");
+    let all: Vec<Held> = (0..10).map(|n| held(&name(n), "10.0.0.0/24", "10.0.0.1")).collect();
+    for n in 0..10 {
+        cluster.create(&name(n), "10.0.0.0/24", "10.0.0.1").await;
+    }
+    neutron.holds(&all).await;
+    controller.kill9().await;
+    vanish(&cluster, 3).await;
+
+    let controller = cluster.controller(&[]);
+    controller.says_times(2, &["ERROR", "3 of 10 networks"]).await;
+    assert_eq!(neutron.all().await, all);
+    controller.signal("TERM").await;
+    assert_eq!(controller.ended().await.status.code(), Some(1));
+
+    // Without the finalizer they look like deletions that no controller saw, as the help says.
+    let controller = cluster.controller(&["--no-finalizer"]);
+    neutron.holds(&all[3..]).await;
     controller.stop().await;
 }
 
@@ -128,10 +182,8 @@ async fn a_cluster_that_lost_its_objects_does_not_lose_its_networks() {
 async fn objects_that_a_relist_misses_are_not_deleted_in_masses_either() {
     require_servers!(ControlPlane, Neutron);
     let env = TestEnv::builder().own_servers().apiserver_arg("--watch-cache=false").start().await.unwrap();
-    let cluster = Cluster::of(&env, "relist").await;
-    let neutron = TestNeutron::shared(&cluster.namespace).await;
-    let url = neutron.server.url();
-    let controller = cluster.controller(&["--neutron-url", &url]);
+    let Setup { cluster, neutron } = Setup::of(Cluster::of(&env, "relist").await, &[]).await;
+    let controller = cluster.controller(&[]);
     let name = |n: usize| format!("n{n}");
     let all: Vec<Held> = (0..6).map(|n| held(&name(n), "10.0.0.0/24", "10.0.0.1")).collect();
     for n in 0..6 {
@@ -142,7 +194,7 @@ async fn objects_that_a_relist_misses_are_not_deleted_in_masses_either() {
     // The history in which they were deleted is gone when the controller looks again.
     controller.signal("STOP").await;
     env.apiserver().restart().await.unwrap();
-    vanish(&cluster).await;
+    vanish(&cluster, 6).await;
     env.compact_etcd().await.unwrap();
     controller.signal("CONT").await;
     controller.says(&["ERROR", "6 of 6 networks"]).await;
@@ -167,5 +219,5 @@ async fn a_cluster_whose_identity_may_not_be_read_is_not_guessed() {
     let ended = Controller::run(&args, &[]).ended().await;
     std::fs::remove_file(file).unwrap();
     assert_eq!(ended.status.code(), Some(1), "{ended:#?}");
-    assert!(ended.says("kube-system") && ended.says("--installation"), "{ended:#?}");
+    assert!(ended.says("allow the controller to get the namespace kube-system"), "{ended:#?}");
 }

@@ -79,9 +79,9 @@ async fn wrong_flags_are_explained_with_exit_code_2() {
         (&["--workers", "many"], "it must be a number from 1"),
         (&["--drift-interval", "5"], "time unit needed"),
         (&["--drift-interval", "0s"], "it must be at least 100ms"),
-        (&["--installation", ""], "1 to 64 letters"),
-        (&["--installation", "a b"], "1 to 64 letters"),
-        (&["--installation", &"x".repeat(65)], "1 to 64 letters"),
+        (&["--installation", ""], "1 to 48 letters"),
+        (&["--installation", "a b"], "1 to 48 letters"),
+        (&["--installation", &"x".repeat(49)], "1 to 48 letters"),
         (&["--provider", "neutrino"], "neutron"),
         (&["--log-format", "xml"], "[possible values: text, json]"),
         (&["--no-finaliser"], "--no-finalizer"),
@@ -166,7 +166,7 @@ async fn an_unreachable_server_is_waited_for_and_a_signal_ends_the_wait() {
     controller.says(&["problem=unreachable", "Connection refused"]).await;
     controller.says(&["still waiting", "networks.samplecrd.k8s.io/v1", "Connection refused"]).await;
     let ended = controller.stop().await;
-    assert!(ended.says("asked to stop before the caches were there"), "{ended:#?}");
+    assert!(ended.says("asked to stop before the caches were synced"), "{ended:#?}");
 }
 
 #[tokio::test]
@@ -181,10 +181,10 @@ async fn the_cluster_s_identity_is_waited_for_too() {
 async fn an_address_of_neutron_selects_neutron_and_memory_is_never_used_without_a_word() {
     let local = ["--master", "http://127.0.0.1:1", "--installation", "mine"].map(OsString::from);
     let neutron = Controller::run(&local, &[("NEUTRON_URL", "http://127.0.0.1:1".to_owned())]);
-    neutron.says(&["networks are made in Neutron", "installation=mine"]).await;
+    neutron.says(&["networks are created in Neutron", "installation=mine"]).await;
     neutron.stop().await;
     let memory = Controller::run(&local, &[]);
-    memory.says(&["WARN", "networks are made in memory"]).await;
+    memory.says(&["WARN", "networks are created in memory"]).await;
     memory.stop().await;
 }
 

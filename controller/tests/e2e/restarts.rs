@@ -3,30 +3,26 @@
 use genclient_testenv::require_servers;
 use samplecrd_controller::FINALIZER;
 
-use crate::support::{Cluster, Controller, Gate, Proxy, TestNeutron, Verdict, eventually, held};
+use crate::support::{Cluster, Controller, Gate, Proxy, Setup, TestNeutron, Verdict, eventually, held};
 
 /// Every step of an object's life happens while no controller runs, and the next one makes it real.
 async fn every_step_while_it_is_down(name: &str, flags: &[&str]) {
-    let cluster = Cluster::shared(name).await;
-    let neutron = TestNeutron::shared(&cluster.namespace).await;
-    let url = neutron.server.url();
-    let mut args = vec!["--neutron-url", &url];
-    args.extend(flags);
+    let Setup { cluster, neutron } = Setup::new(name, flags).await;
     let synced = ["successfully synced", "key="];
 
-    let controller = cluster.controller(&args);
+    let controller = cluster.controller(&[]);
     controller.says(&["started workers"]).await;
     controller.kill9().await;
     cluster.create("a", "10.0.0.0/24", "10.0.0.1").await;
     cluster.create("b", "10.1.0.0/24", "10.1.0.1").await;
 
-    let controller = cluster.controller(&args);
+    let controller = cluster.controller(&[]);
     neutron.holds(&[held("a", "10.0.0.0/24", "10.0.0.1"), held("b", "10.1.0.0/24", "10.1.0.1")]).await;
     controller.says_times(2, &synced).await;
     controller.kill9().await;
     cluster.change("a", "10.0.0.0/16", "10.0.7.1").await;
 
-    let controller = cluster.controller(&args);
+    let controller = cluster.controller(&[]);
     neutron.holds(&[held("a", "10.0.0.0/16", "10.0.7.1"), held("b", "10.1.0.0/24", "10.1.0.1")]).await;
     controller.says_times(2, &synced).await;
     controller.kill9().await;
@@ -38,7 +34,7 @@ async fn every_step_while_it_is_down(name: &str, flags: &[&str]) {
         cluster.create("b", "10.2.0.0/24", "10.2.0.1").await;
     }
 
-    let controller = cluster.controller(&args);
+    let controller = cluster.controller(&[]);
     cluster.gone("a").await;
     if recreated {
         neutron.holds(&[held("b", "10.2.0.0/24", "10.2.0.1")]).await;
@@ -167,22 +163,19 @@ async fn a_network_that_is_made_long_after_its_sender_died_does_not_stay() {
 #[tokio::test]
 async fn the_way_of_deletion_can_be_changed_between_two_starts() {
     require_servers!(Kubernetes, Neutron);
-    let cluster = Cluster::shared("switch").await;
-    let neutron = TestNeutron::shared(&cluster.namespace).await;
-    let url = neutron.server.url();
-    let args = ["--neutron-url", &url];
+    let Setup { cluster, neutron } = Setup::new("switch", &[]).await;
     let finalizers = async |name: &str| {
         cluster.networks().get(name).await.unwrap().metadata.finalizers.unwrap_or_default()
     };
 
     cluster.create("with", "10.0.0.0/24", "10.0.0.1").await;
-    let controller = cluster.controller(&args);
+    let controller = cluster.controller(&[]);
     controller.says(&["successfully synced", "/with"]).await;
     assert_eq!(finalizers("with").await, [FINALIZER]);
     controller.stop().await;
 
     // An object with the finalizer must not wait for it forever.
-    let controller = cluster.controller(&[&args[..], &["--no-finalizer"]].concat());
+    let controller = cluster.controller(&["--no-finalizer"]);
     cluster.create("without", "10.1.0.0/24", "10.1.0.1").await;
     controller.says(&["successfully synced", "/without"]).await;
     assert!(finalizers("without").await.is_empty());
@@ -191,7 +184,7 @@ async fn the_way_of_deletion_can_be_changed_between_two_starts() {
     neutron.holds(&[held("without", "10.1.0.0/24", "10.1.0.1")]).await;
     controller.stop().await;
 
-    let controller = cluster.controller(&args);
+    let controller = cluster.controller(&[]);
     let held_back = async || finalizers("without").await;
     eventually("the finalizer comes back", held_back, |now| *now == [FINALIZER]).await;
     cluster.delete("without").await;
@@ -203,12 +196,9 @@ async fn the_way_of_deletion_can_be_changed_between_two_starts() {
 #[tokio::test]
 async fn what_an_object_left_behind_goes_although_the_next_one_of_its_name_has_a_bad_spec() {
     require_servers!(Kubernetes, Neutron);
-    let cluster = Cluster::shared("left-over").await;
-    let neutron = TestNeutron::shared(&cluster.namespace).await;
-    let url = neutron.server.url();
-    let args = ["--neutron-url", &url, "--no-finalizer"];
+    let Setup { cluster, neutron } = Setup::new("left-over", &["--no-finalizer"]).await;
     for down in [false, true] {
-        let mut controller = Some(cluster.controller(&args));
+        let mut controller = Some(cluster.controller(&[]));
         cluster.create("a", "10.0.0.0/24", "10.0.0.1").await;
         neutron.holds(&[held("a", "10.0.0.0/24", "10.0.0.1")]).await;
         if down && let Some(controller) = controller.take() {
@@ -216,7 +206,7 @@ async fn what_an_object_left_behind_goes_although_the_next_one_of_its_name_has_a
         }
         cluster.delete("a").await;
         cluster.create("a", "10.0.0.0/24", "10.0.0.255").await;
-        let controller = controller.unwrap_or_else(|| cluster.controller(&args));
+        let controller = controller.unwrap_or_else(|| cluster.controller(&[]));
         cluster.has_event("a", "Warning", "GatewayIsBroadcastAddress", "").await;
         neutron.holds(&[]).await;
         cluster.delete("a").await;

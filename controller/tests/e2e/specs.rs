@@ -7,7 +7,7 @@ use genclient_testenv::{TestEnv, require_servers};
 use samplecrd_apis::samplecrd::v1::{Network, NetworkSpec};
 use serde_json::json;
 
-use crate::support::{Cluster, TestNeutron, eventually, held};
+use crate::support::{Cluster, Setup, TestNeutron, eventually, held};
 
 /// Name, range, gateway; the reason of the event and the beginning of its message; what `kubectl apply` says,
 /// if the API server refuses it at once.
@@ -100,10 +100,9 @@ async fn the_api_server_refuses_what_it_can_and_takes_host_bits() {
 async fn a_bad_spec_gets_a_warning_and_no_more_until_it_is_changed() {
     require_servers!(ControlPlane, Neutron);
     let env = TestEnv::builder().own_servers().start().await.unwrap();
-    let cluster = Cluster::without_rules(&env, "bad").await;
-    let neutron = TestNeutron::shared(&cluster.namespace).await;
-    let url = neutron.server.url();
-    let controller = cluster.controller(&["--neutron-url", &url, "--drift-interval", "500ms"]);
+    let Setup { cluster, neutron } =
+        Setup::of(Cluster::without_rules(&env, "bad").await, &["--drift-interval", "500ms"]).await;
+    let controller = cluster.controller(&[]);
     for (name, cidr, gateway, ..) in BAD {
         let create = async || {
             let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
@@ -149,10 +148,8 @@ async fn a_bad_spec_gets_a_warning_and_no_more_until_it_is_changed() {
 #[tokio::test]
 async fn a_change_that_neutron_refuses_leaves_the_network_as_it_was() {
     require_servers!(Kubernetes, Neutron);
-    let cluster = Cluster::shared("refused").await;
-    let neutron = TestNeutron::shared(&cluster.namespace).await;
-    let url = neutron.server.url();
-    let controller = cluster.controller(&["--neutron-url", &url, "--drift-interval", "500ms"]);
+    let Setup { cluster, neutron } = Setup::new("refused", &["--drift-interval", "500ms"]).await;
+    let controller = cluster.controller(&[]);
     let cases = [
         ("four", held("four", "10.0.0.0/24", "10.0.0.1"), "0.0.0.0/0", "10.0.0.1"),
         ("six", held("six", "fd00::/64", "fd00::1"), "fd00::/127", "fd00::1"),
@@ -204,11 +201,23 @@ async fn what_neutron_itself_refuses_is_said_and_looked_at_slowly() {
     cluster.create("first", "10.0.0.0/24", "10.0.0.1").await;
     neutron.holds(&[held("first", "10.0.0.0/24", "10.0.0.1")]).await;
     cluster.create("second", "10.1.0.0/24", "10.1.0.1").await;
-    cluster.has_event("second", "Warning", "QuotaExceeded", "(request req-").await;
+    cluster.has_event("second", "Warning", "QuotaExceeded", "").await;
     let processed = || controller.count(&["processing network", "/second "]);
     let before = processed();
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert!((1..=4).contains(&(processed() - before)), "once an interval: {}", processed() - before);
+
+    // Each refusal has another request id: it is in the log, and the event stays one.
+    controller.says(&["/second ", "(request req-"]).await;
+    let refusals = async || {
+        let events = cluster.events("second").await;
+        events.into_iter().filter(|[_, reason, ..]| reason == "QuotaExceeded").collect::<Vec<_>>()
+    };
+    let first = refusals().await;
+    assert_eq!(first.len(), 1, "{first:?}");
+    assert!(!first[0][2].contains("req-"), "{first:?}");
+    let again = eventually("the event is counted", refusals, |again| *again != first).await;
+    assert_eq!(again.len(), 1, "{again:?}");
 
     cluster.delete("first").await;
     neutron.holds(&[held("second", "10.1.0.0/24", "10.1.0.1")]).await;
@@ -219,10 +228,8 @@ async fn what_neutron_itself_refuses_is_said_and_looked_at_slowly() {
 #[tokio::test]
 async fn networks_of_both_families_work_and_can_change_into_each_other() {
     require_servers!(Kubernetes, Neutron);
-    let cluster = Cluster::shared("six").await;
-    let neutron = TestNeutron::shared(&cluster.namespace).await;
-    let url = neutron.server.url();
-    let controller = cluster.controller(&["--neutron-url", &url]);
+    let Setup { cluster, neutron } = Setup::new("six", &[]).await;
+    let controller = cluster.controller(&[]);
     cluster.create("six", "fd00:7::9/64", "fd00:7::1").await;
     neutron.holds(&[held("six", "fd00:7::/64", "fd00:7::1")]).await;
     cluster.change("six", "fd00:7::/64", "fd00:7::ffff").await;
@@ -256,11 +263,9 @@ async fn spoil(cluster: &Cluster<'_>, name: &str) {
 async fn the_network_of_an_object_that_cannot_be_read_stays_even_after_a_restart() {
     require_servers!(ControlPlane, Neutron);
     let env = TestEnv::builder().own_servers().start().await.unwrap();
-    let cluster = Cluster::of(&env, "unreadable").await;
-    let neutron = TestNeutron::shared(&cluster.namespace).await;
-    let url = neutron.server.url();
-    let args = ["--neutron-url", &url, "--no-finalizer", "--drift-interval", "1s"];
-    let controller = cluster.controller(&args);
+    let Setup { cluster, neutron } =
+        Setup::of(Cluster::of(&env, "unreadable").await, &["--no-finalizer", "--drift-interval", "1s"]).await;
+    let controller = cluster.controller(&[]);
     cluster.create("a", "10.0.0.0/24", "10.0.0.1").await;
     cluster.create("b", "10.1.0.0/24", "10.1.0.1").await;
     let both = [held("a", "10.0.0.0/24", "10.0.0.1"), held("b", "10.1.0.0/24", "10.1.0.1")];
@@ -269,7 +274,7 @@ async fn the_network_of_an_object_that_cannot_be_read_stays_even_after_a_restart
     spoil(&cluster, "a").await;
     cluster.delete("b").await;
 
-    let controller = cluster.controller(&args);
+    let controller = cluster.controller(&[]);
     controller.says(&["does not decode", "/a"]).await;
     controller.says(&["found an orphaned network", "/b"]).await;
     neutron.holds(&both[..1]).await;
@@ -290,10 +295,8 @@ async fn the_network_of_an_object_that_cannot_be_read_stays_even_after_a_restart
 async fn an_object_that_cannot_be_read_can_be_deleted() {
     require_servers!(ControlPlane, Neutron);
     let env = TestEnv::builder().own_servers().start().await.unwrap();
-    let cluster = Cluster::of(&env, "undeletable").await;
-    let neutron = TestNeutron::shared(&cluster.namespace).await;
-    let url = neutron.server.url();
-    let controller = cluster.controller(&["--neutron-url", &url]);
+    let Setup { cluster, neutron } = Setup::of(Cluster::of(&env, "undeletable").await, &[]).await;
+    let controller = cluster.controller(&[]);
     let names = ["running", "restarted"];
     for name in names {
         cluster.create(name, "10.0.0.0/24", "10.0.0.1").await;
@@ -312,7 +315,7 @@ async fn an_object_that_cannot_be_read_can_be_deleted() {
         .unwrap();
     neutron.holds(&[held("restarted", "10.0.0.0/24", "10.0.0.1")]).await;
     controller.stop().await;
-    let controller = cluster.controller(&["--neutron-url", &url]);
+    let controller = cluster.controller(&[]);
     controller.says(&["does not decode", "/restarted "]).await;
     cluster.env.kubectl(&["delete", "namespace", &cluster.namespace, "--timeout=120s"]).await.unwrap();
     neutron.holds(&[]).await;

@@ -27,8 +27,7 @@ use crate::{
 /// The user that [`TestEnv::limited_client`](crate::TestEnv::limited_client) authenticates as.
 pub(crate) const LIMITED_USER: &str = "genclient:limited";
 
-/// How long a server may take to be ready. It is generous, because machines that run tests are busy; when the
-/// server ends, the wait ends with it.
+/// How long a server may take to become ready on a busy machine. If the server ends, the wait ends as well.
 const START: Duration = Duration::from_secs(90);
 
 /// What the builder of an environment can change.
@@ -280,7 +279,7 @@ fn controller_manager(
     let mut program = Program::new("kube-controller-manager", assets.join("kube-controller-manager"), folder);
     program.args = vec![
         flag("kubeconfig", kubeconfig),
-        // Nobody asks it anything, so it needs no port.
+        // It needs no port, because nothing connects to it.
         flag("secure-port", "0"),
         flag("leader-elect", "false"),
         flag("use-service-account-credentials", "true"),

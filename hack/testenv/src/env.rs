@@ -18,13 +18,13 @@ use crate::{
     process::Signal,
 };
 
-/// How often the control plane is started anew, with other ports, when somebody else has taken one of them.
+/// How often the control plane is started with other ports if one of the ports is taken.
 const ATTEMPTS: usize = 5;
 
 /// A Kubernetes cluster with an administrator and a limited user.
 ///
-/// It is either a control plane of its own, which ends with this value, or a cluster that somebody else runs, in
-/// which case the handles that inject faults answer [`Error::NotSupported`].
+/// It is either its own control plane, which ends with this value, or an external cluster, for which the handles
+/// that inject faults return [`Error::NotSupported`].
 #[derive(Debug)]
 pub struct TestEnv {
     // The servers end before their folder is removed.
@@ -126,7 +126,7 @@ impl TestEnv {
         let mut folder = Folder::create("testenv")?;
         let started = ControlPlane::start(assets, folder.path(), Ports::choose()?, options).await;
         let (control_plane, kubeconfigs) = started.inspect_err(|error| {
-            // A port that was taken explains itself; of everything else the logs are wanted.
+            // The logs are of interest, except for a port that was taken.
             if !error.is_port_conflict() {
                 folder.keep();
             }
@@ -145,7 +145,7 @@ impl TestEnv {
         let admin = kubeconfig::load(&kubeconfig).await?;
         let mut limited = admin.clone();
         limited.auth_info.impersonate = Some(String::from(LIMITED_USER));
-        // kubectl should be the version of this environment, but any will do if that one cannot be had.
+        // Prefer the kubectl of this environment, and fall back to any other.
         let installed = install::installed(Server::Kubernetes).await;
         Ok(Self {
             control_plane: None,
@@ -218,7 +218,7 @@ impl TestEnv {
             .spawn()
             .map_err(failed)?;
         if let Some(mut stdin) = child.stdin.take() {
-            // A kubectl that does not read its input closes it early, which is no failure.
+            // A kubectl that does not read its input closes it early.
             let _ = stdin.write_all(input.as_bytes()).await;
         }
         let output = child.wait_with_output().await.map_err(failed)?;
@@ -262,22 +262,22 @@ pub struct ApiServer<'a> {
 }
 
 impl ApiServer<'_> {
-    /// Kills the server without warning: connections are cut in the middle.
+    /// Kills the server, which breaks its connections.
     pub async fn kill9(&self) -> Result<(), Error> {
         own(self.control_plane, "killing the API server")?.apiserver().kill9().await
     }
 
-    /// Lets the server end in its own way: it finishes requests and closes watches.
+    /// Terminates the server, which finishes requests and closes watches.
     pub async fn stop(&self) -> Result<(), Error> {
         own(self.control_plane, "stopping the API server")?.apiserver().stop().await
     }
 
-    /// Freezes the server: connections stay open and nothing is answered.
+    /// Pauses the server: connections stay open, but it does not answer.
     pub fn pause(&self) -> Result<(), Error> {
         own(self.control_plane, "pausing the API server")?.apiserver().signal(Signal::Stop)
     }
 
-    /// Lets a paused server go on.
+    /// Resumes a paused server.
     pub fn resume(&self) -> Result<(), Error> {
         own(self.control_plane, "resuming the API server")?.apiserver().signal(Signal::Cont)
     }

@@ -1,4 +1,4 @@
-//! What can go wrong, with messages that tell the reader of a failed test what to do.
+//! Errors, with messages that tell the reader of a failed test what to do.
 
 use std::{io, path::PathBuf};
 

@@ -1,7 +1,7 @@
-//! The folder that holds everything one environment writes.
+//! The folder for the files of an environment.
 //!
-//! It disappears with the environment, also when the process is killed, with two exceptions: it stays when the
-//! test that owns it panics, so that the logs can be read, and when `GENCLIENT_TESTENV_KEEP` is set.
+//! It is removed with the environment, even if the process is killed. It is kept if the test that owns it panics, so
+//! that the logs can be read, and if `GENCLIENT_TESTENV_KEEP` is set.
 
 use std::{
     fs::Permissions,
@@ -13,7 +13,7 @@ use std::{
 
 use crate::Error;
 
-/// A temporary folder and the process that removes it. This process never does: it could be killed half-way.
+/// A temporary folder and the process that removes it. This process does not, because it could be killed meanwhile.
 #[derive(Debug)]
 pub(crate) struct Folder {
     path: PathBuf,
@@ -27,7 +27,7 @@ impl Folder {
         let doing = "creating the data folder";
         let folder = tempfile::Builder::new()
             .prefix(&format!("genclient-{kind}-"))
-            // The keys in it are nobody else's business.
+            // It contains private keys.
             .permissions(Permissions::from_mode(0o700))
             .tempdir()
             .map_err(Error::io(doing))?;
@@ -45,12 +45,12 @@ impl Folder {
         Ok(Self { path: folder.keep(), sweeper, keep })
     }
 
-    /// Where the folder is.
+    /// Returns the path of the folder.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Leaves the folder where it is for somebody to read the logs.
+    /// Keeps the folder, so that the logs can be read.
     pub(crate) fn keep(&mut self) {
         self.keep = true;
     }
@@ -60,9 +60,9 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let stdin = self.sweeper.stdin.take();
         if self.keep || std::thread::panicking() {
-            // A sweeper that is gone already removes nothing, which is all that is wanted.
+            // If the sweeper is already gone, it does not remove the folder either.
             let _ = stdin.map(|mut stdin| stdin.write_all(b"keep\n"));
-            // Written without a macro, so that the test harness does not hold it back.
+            // Not a macro, whose output the test harness would capture.
             let _ = writeln!(std::io::stderr(), "testenv: the logs are in {}", self.path.display());
         } else {
             drop(stdin);

@@ -1,6 +1,6 @@
-//! Finding the servers, and building them where that is possible.
+//! Finds the installed servers, and builds missing ones.
 //!
-//! `hack/testenv/install.sh` alone knows where the servers are and how to build them; it is asked here.
+//! `hack/testenv/install.sh` does the work; it determines where the servers are and how to build them.
 
 use std::{
     fmt,
@@ -17,7 +17,7 @@ use crate::Error;
 pub enum Server {
     /// etcd, kube-apiserver, kube-controller-manager and kubectl.
     Kubernetes,
-    /// The same programs, for a test to which a cluster that somebody else runs is of no use: it injects faults.
+    /// The same programs, for tests that inject faults and therefore cannot use an external cluster.
     ControlPlane,
     /// Neutron on sqlite.
     Neutron,
@@ -45,17 +45,17 @@ impl fmt::Display for Server {
     }
 }
 
-/// The folder of this crate, which also has the scripts.
+/// Returns the folder of this crate, which also contains the scripts.
 pub(crate) fn home() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The folder of an installed server, built first if it is not there yet.
+/// Returns the folder of a server, and builds the server first if it is not installed.
 ///
-/// Building Kubernetes takes minutes; progress goes to standard error. Two builds at once are safe: the second
-/// waits for the first and takes its result. This blocks the calling thread.
+/// Building Kubernetes takes minutes; progress goes to standard error. If two builds are started, the second waits
+/// for the first and uses its result. This blocks the calling thread.
 pub fn ensure_installed(server: Server) -> Result<PathBuf, Error> {
-    /// What was found before: the answer does not change while the tests run.
+    /// The folders that were found before. They do not change while the tests run.
     static FOUND: Mutex<Vec<(Server, PathBuf)>> = Mutex::new(Vec::new());
 
     let mut found = FOUND.lock();
@@ -89,7 +89,7 @@ fn build(server: Server) -> Result<PathBuf, Error> {
 
 fn run(server: Server, options: &[&str]) -> Result<Output, Error> {
     let script = home().join("install.sh");
-    // Standard error is shown as it comes, and kept for the error message.
+    // Standard error is shown immediately, and kept for the error message.
     let mut child = Command::new(&script)
         .args(options)
         .arg(server.word())
@@ -105,7 +105,7 @@ fn run(server: Server, options: &[&str]) -> Result<Output, Error> {
     Ok(output)
 }
 
-/// Copies lines to standard error, past the test harness's capture, and returns the last of them.
+/// Copies lines to standard error, without capture by the test harness, and returns the last of them.
 fn show(from: impl std::io::Read) -> Vec<u8> {
     use std::io::{BufRead, BufReader, Write};
     const KEPT: usize = 40;

@@ -17,8 +17,8 @@ pub(crate) const NEUTRON_PASSWORD: &str = "neutron-secret";
 const ADMIN_PASSWORD: &str = "admin-secret";
 const MEMBER_PASSWORD: &str = "genclient-secret";
 
-/// A Keystone with a project `genclient`, a member of the same name, an administrator, and a catalogue that knows
-/// itself and Neutron. It is started by [`Neutron::with_keystone`](crate::Neutron::with_keystone).
+/// A Keystone with a project `genclient`, a member of the same name, an administrator, and a catalogue with the
+/// endpoints of Keystone and Neutron. It is started by [`Neutron::with_keystone`](crate::Neutron::with_keystone).
 #[derive(Debug)]
 pub struct Keystone {
     server: WsgiServer,
@@ -111,7 +111,7 @@ impl Keystone {
         self.authenticate("admin", ADMIN_PASSWORD, "admin").await
     }
 
-    /// Makes a token worthless before its time.
+    /// Revokes a token.
     pub async fn revoke(&self, token: &str) -> Result<(), Error> {
         let admin = self.admin_token().await?;
         let url = format!("{}/auth/tokens", self.auth_url());
@@ -139,22 +139,22 @@ impl Keystone {
         })
     }
 
-    /// Asks Keystone to end, and waits until it is gone.
+    /// Terminates Keystone, and waits until it has ended.
     pub async fn stop(&self) -> Result<(), Error> {
         self.server.stop().await
     }
 
-    /// Kills Keystone without warning.
+    /// Kills Keystone.
     pub async fn kill9(&self) -> Result<(), Error> {
         self.server.kill9().await
     }
 
-    /// Freezes Keystone: connections are accepted and nothing is answered.
+    /// Pauses Keystone: it accepts connections, but does not answer.
     pub fn pause(&self) -> Result<(), Error> {
         self.server.pause()
     }
 
-    /// Lets a paused Keystone go on.
+    /// Resumes a paused Keystone.
     pub fn resume(&self) -> Result<(), Error> {
         self.server.resume()
     }

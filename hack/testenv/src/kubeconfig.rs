@@ -1,4 +1,4 @@
-//! Kubeconfig files, and the client configurations they stand for.
+//! Kubeconfig files, and the client configurations in them.
 
 use std::{
     fs,
@@ -33,7 +33,7 @@ pub(crate) async fn load(path: &Path) -> Result<Config, Error> {
     Ok(Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?)
 }
 
-/// The same configuration without kube's retries, for a probe that wants to know how things are now.
+/// Returns the configuration without kube's retries, for probes of the current state.
 pub(crate) fn for_probes(config: &Config) -> Config {
     let mut config = config.clone();
     config.default_retry = false;

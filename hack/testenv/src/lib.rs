@@ -1,19 +1,19 @@
-//! Real servers for tests, within seconds and without a container engine.
+//! Real servers for tests, which start within seconds and need no container engine.
 //!
 //! * [`TestEnv`] is a Kubernetes control plane: etcd, kube-apiserver and kube-controller-manager.
 //! * [`Neutron`] is a Neutron on sqlite, alone or behind a [`Keystone`].
-//! * [`require_servers!`] skips a test, loudly, where the servers cannot be had.
+//! * [`require_servers!`] skips a test with a message if the servers are not available.
 //!
 //! # Guarantees
-//! * No server outlives the process that started it, whether that ends, panics or is killed with SIGKILL; nor does
-//!   its data folder, except after a panic, when the logs are wanted.
-//! * Environments do not disturb each other: each has its own ports, folder and certificate authority.
+//! * No server outlives the process that started it, even if that panics or is killed with SIGKILL. Its data folder
+//!   is removed as well, except after a panic, so that the logs can be read.
+//! * Environments are independent: each has its own ports, folder and certificate authority.
 //! * Servers listen on the loopback interface only.
-//! * A start that fails says why, with the end of the server's log.
+//! * The error of a failed start contains the end of the server's log.
 //!
-//! The servers live in real time: a test that uses them does not pause tokio's clock.
+//! The servers use the real clock, so a test that uses them must not pause tokio's clock.
 
-// Whatever can fail is an error that the caller can handle; tests may end with a panic.
+// Failures are errors that the caller can handle; only tests may panic.
 #![warn(clippy::unwrap_used)]
 
 mod control_plane;

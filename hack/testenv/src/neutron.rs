@@ -11,13 +11,13 @@ use crate::{
     ports::free_ports,
 };
 
-/// How often the servers are started anew, with other ports, when somebody else has taken one of them.
+/// How often the servers are started with other ports if one of the ports is taken.
 const ATTEMPTS: usize = 5;
 
 /// A Neutron with an empty database of its own, which ends with this value.
 ///
-/// It answers one request at a time, because sqlite has one writer. Without Keystone it ignores tokens, and a
-/// request must not carry `X-Project-Id`.
+/// It handles one request at a time, because sqlite has one writer. Without Keystone it ignores tokens, and
+/// requests must not have the header `X-Project-Id`.
 #[derive(Debug)]
 pub struct Neutron {
     // The servers end before their folder is removed.
@@ -35,7 +35,7 @@ pub struct NeutronBuilder {
 }
 
 impl NeutronBuilder {
-    /// Puts a Keystone in front: every request needs a token of it.
+    /// Adds a Keystone. Every request then needs a token.
     pub fn with_keystone(mut self) -> Self {
         self.keystone = true;
         self
@@ -48,7 +48,7 @@ impl NeutronBuilder {
         self
     }
 
-    /// How many networks one project may have; any number by default.
+    /// The network quota of a project; unlimited by default.
     pub fn network_quota(mut self, networks: u32) -> Self {
         self.network_quota = networks.into();
         self
@@ -147,7 +147,7 @@ impl Neutron {
         Self::builder().start().await
     }
 
-    /// A Neutron that wants tokens, with the [`Keystone`] that gives them.
+    /// A Neutron that requires tokens, with the [`Keystone`] that issues them.
     pub async fn with_keystone() -> Result<Self, Error> {
         Self::builder().with_keystone().start().await
     }
@@ -185,22 +185,22 @@ impl Neutron {
         std::iter::once(self.server.port()).chain(keystone).collect()
     }
 
-    /// Asks Neutron to end, and waits until it is gone.
+    /// Terminates Neutron, and waits until it has ended.
     pub async fn stop(&self) -> Result<(), Error> {
         self.server.stop().await
     }
 
-    /// Kills Neutron without warning: a request may have been carried out without an answer.
+    /// Kills Neutron. A request may have been carried out without an answer.
     pub async fn kill9(&self) -> Result<(), Error> {
         self.server.kill9().await
     }
 
-    /// Freezes Neutron: connections are accepted and nothing is answered.
+    /// Pauses Neutron: it accepts connections, but does not answer.
     pub fn pause(&self) -> Result<(), Error> {
         self.server.pause()
     }
 
-    /// Lets a paused Neutron go on, beginning with the requests that came in the meantime.
+    /// Resumes a paused Neutron, which then handles the requests that arrived meanwhile.
     pub fn resume(&self) -> Result<(), Error> {
         self.server.resume()
     }

@@ -1,4 +1,4 @@
-//! What Neutron and Keystone have in common: a Python program behind `serve.py`, on one port, with a sqlite file.
+//! The common part of Neutron and Keystone: a Python program behind `serve.py`, with one port and a sqlite file.
 
 use std::{
     ffi::OsString,
@@ -14,7 +14,7 @@ use crate::{
     service::Service,
 };
 
-/// How long a server may take to load itself; usually it is 4 to 7 seconds.
+/// How long a server may take to load; usually it takes 4 to 7 seconds.
 const START: Duration = Duration::from_secs(90);
 
 /// A Python server and the file that it writes when it is ready.
@@ -26,7 +26,7 @@ pub(crate) struct WsgiServer {
 }
 
 impl WsgiServer {
-    /// A server that has not been started. `application` is the WSGI callable, as `module:attribute`.
+    /// Returns a server that has not been started. `application` is the WSGI callable, as `module:attribute`.
     pub(crate) fn new(
         name: &'static str,
         installed: &Path,
@@ -61,7 +61,7 @@ impl WsgiServer {
     }
 
     pub(crate) async fn start(&self) -> Result<(), Error> {
-        // The file of an earlier start would be taken for the answer of this one.
+        // The file of an earlier start would look like that of this one.
         if let Err(error) = fs::remove_file(&self.ready)
             && error.kind() != std::io::ErrorKind::NotFound
         {

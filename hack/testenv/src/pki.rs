@@ -1,7 +1,7 @@
-//! One certificate authority per environment, and what it signs.
+//! The certificate authority of an environment, and the certificates that it signs.
 //!
-//! Every server and every user of one environment trusts this authority alone. A client can therefore never take a
-//! server of another environment, which happens to have got the same port, for its own.
+//! The servers and users of an environment trust only this authority. A client therefore never accepts a server of
+//! another environment that happens to have the same port.
 
 use std::{
     fs,

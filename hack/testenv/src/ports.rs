@@ -1,4 +1,4 @@
-//! Ports that nobody is likely to take between choosing and binding them.
+//! Ports that other programs are unlikely to take before they are bound.
 
 use std::net::{Ipv4Addr, TcpListener};
 

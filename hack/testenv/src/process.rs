@@ -8,7 +8,7 @@
 //! Signals are sent by the supervisor, which has not reaped the server as long as it reads commands: a signal can
 //! never reach a stranger that was given the same process id.
 //!
-//! Nothing here belongs to an async runtime, so a process can be shared by tests that each have their own.
+//! Nothing here depends on an async runtime, so tests with different runtimes can share a process.
 
 use std::{
     ffi::OsString,

@@ -1,16 +1,16 @@
-//! What a test does when the servers it needs cannot be had: it skips, loudly, or fails where that is wanted.
+//! Skips tests whose servers are not available.
 
 use std::io::Write;
 
 use crate::{Error, Server, ensure_installed};
 
-/// Returns from the test, with a message, when the servers it needs can neither be found nor be built here.
+/// Returns from the test with a message if the servers that it needs are neither installed nor can be built.
 ///
-/// Without an argument it asks for Kubernetes; otherwise for the [`Server`]s that are named. Kubernetes may also be
-/// the cluster that `GENCLIENT_TEST_KUBECONFIG` names; a test that uses
-/// [`own_servers`](crate::Builder::own_servers) asks for `ControlPlane`.
+/// The arguments are the required [`Server`]s; Kubernetes by default. Kubernetes may also be the cluster of
+/// `GENCLIENT_TEST_KUBECONFIG`; a test that uses [`own_servers`](crate::Builder::own_servers) requires
+/// `ControlPlane`.
 ///
-/// * The message is written past the test harness's capture, so it is seen in every run.
+/// * The test harness does not capture the message, so it is visible in every run.
 /// * If `GENCLIENT_SKIPPED` names a file, a line is added to it, so that a script can count what was skipped.
 /// * With `CI=true` a missing server is a failure, not a skip.
 /// * A server that could be built, but whose build fails, is always a failure.
@@ -35,9 +35,9 @@ macro_rules! require_servers {
     };
 }
 
-/// What a skipped test returns.
+/// The return value of a skipped test.
 pub trait Skipped {
-    /// The value of a test that was not run.
+    /// Returns the value of a skipped test.
     fn skipped() -> Self;
 }
 
@@ -51,10 +51,10 @@ impl<E> Skipped for Result<(), E> {
     }
 }
 
-/// Whether the servers are there, after building them where that is possible; says so if they are not.
+/// Builds the servers if necessary. Returns whether they are available, and prints a message if they are not.
 ///
 /// # Panics
-/// When a server is missing and `CI=true`, and when a build fails: the calling test then fails.
+/// Panics if a server is missing and `CI=true`, or if a build fails.
 pub fn available(servers: &[Server]) -> bool {
     let external = std::env::var_os("GENCLIENT_TEST_KUBECONFIG").is_some();
     for &server in servers.iter().filter(|server| !(external && **server == Server::Kubernetes)) {
@@ -72,7 +72,7 @@ fn tell(error: &Error) {
     let thread = std::thread::current();
     let line =
         format!("SKIPPED {}: {}", thread.name().unwrap_or("a test"), error.to_string().replace('\n', " "));
-    // Nobody is left to tell when standard error is closed; the test is skipped all the same.
+    // The test is skipped even if standard error is closed.
     let _ = writeln!(std::io::stderr(), "{line}");
     if let Some(file) = std::env::var_os("GENCLIENT_SKIPPED") {
         let added = std::fs::OpenOptions::new().create(true).append(true).open(&file);

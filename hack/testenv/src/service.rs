@@ -9,11 +9,11 @@ use crate::{
     process::{Process, Program, Signal},
 };
 
-/// How long a server may take to end after it was asked to, before it is killed.
+/// How long a server may take to end before it is killed.
 const GRACE: Duration = Duration::from_secs(20);
 
-/// A program and, while it runs, its process. All methods take `&self`: faults are injected from tests that share
-/// the environment. The lock is never held while something is awaited.
+/// A program and, while it runs, its process. All methods take `&self`, because tests that share the environment
+/// inject faults. The lock is never held across an await.
 #[derive(Debug)]
 pub(crate) struct Service {
     program: Program,
@@ -21,17 +21,17 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// A service that has not been started.
+    /// Returns a service that has not been started.
     pub(crate) fn new(program: Program) -> Self {
         Self { program, process: Mutex::new(None) }
     }
 
-    /// The process id, while the server runs.
+    /// Returns the process id while the server runs.
     pub(crate) fn pid(&self) -> Option<u32> {
         self.process.lock().as_ref().filter(|process| !process.has_exited()).map(Process::pid)
     }
 
-    /// Starts the server and waits until `ready` says so. A server that does not come up is killed.
+    /// Starts the server and waits until `ready` succeeds. A server that does not become ready is killed.
     pub(crate) async fn start<F>(&self, within: Duration, ready: impl FnMut() -> F) -> Result<(), Error>
     where
         F: Future<Output = Result<(), String>>,
@@ -45,7 +45,7 @@ impl Service {
         Ok(())
     }
 
-    /// Sends a signal without waiting for anything.
+    /// Sends a signal without waiting for its effect.
     pub(crate) fn signal(&self, signal: Signal) -> Result<(), Error> {
         match &mut *self.process.lock() {
             Some(process) => process.signal(signal),
@@ -53,12 +53,12 @@ impl Service {
         }
     }
 
-    /// Ends the server at once, without giving it a chance to finish anything, and waits until it is gone.
+    /// Kills the server, and waits until it has ended.
     pub(crate) async fn kill9(&self) -> Result<(), Error> {
         self.end(Signal::Kill).await
     }
 
-    /// Asks the server to end, and waits until it is gone; after a while it is killed.
+    /// Terminates the server, and waits until it has ended. It is killed if that takes too long.
     pub(crate) async fn stop(&self) -> Result<(), Error> {
         self.end(Signal::Term).await
     }
@@ -68,7 +68,7 @@ impl Service {
             let mut process = self.process.lock();
             let process = process.as_mut().ok_or(Error::NotRunning { server: self.program.name })?;
             process.signal(signal)?;
-            // A paused server hears nothing but SIGKILL until it goes on. One that is gone already is what is wanted.
+            // A paused server handles only SIGKILL until it continues. It may also have ended already.
             let _ = process.signal(Signal::Cont);
             process.exited()
         };

@@ -1,4 +1,6 @@
-//! The provider against a small Neutron that fails on demand.
+//! The provider on a small Neutron that fails on demand.
+
+use std::time::Duration;
 
 use neutron_client::{
     Cloud,
@@ -20,7 +22,17 @@ fn ten() -> Desired {
 }
 
 fn installed(fake: &Fake, installation: &str) -> Neutron {
-    Neutron::new(Client::new(&Cloud::at(&fake.url)).unwrap(), installation.parse().unwrap())
+    in_cluster(fake, installation, "cluster-1")
+}
+
+fn in_cluster(fake: &Fake, installation: &str, cluster: &str) -> Neutron {
+    let installation = Installation::new(installation.parse().unwrap(), cluster);
+    Neutron::new(Client::new(&Cloud::at(&fake.url)).unwrap(), installation)
+}
+
+/// The uids of the owners of the networks.
+async fn uids(neutron: &Neutron) -> Vec<String> {
+    neutron.list().await.unwrap().into_iter().map(|listed| listed.owner.uid).collect()
 }
 
 async fn start() -> (Fake, Neutron) {
@@ -68,7 +80,7 @@ async fn a_network_is_made_changed_and_removed() {
         assert_eq!(writes(&fake, before), [""; 0], "what is as desired is not written");
         assert_eq!(fake.requests().len() - before, 2, "one look at the networks, one at the subnets");
     }
-    assert_eq!(neutron.owners().await.unwrap(), [owner()]);
+    assert_eq!(neutron.list().await.unwrap(), [Listed { owner: owner(), is_empty: false }]);
     neutron.delete(&owner()).await.unwrap();
     neutron.delete(&owner()).await.unwrap();
     assert!(fake.state.lock().networks.is_empty());
@@ -126,16 +138,74 @@ async fn a_change_that_neutron_refuses_leaves_the_working_subnet_untouched() {
 }
 
 #[tokio::test]
-async fn a_change_that_neutron_refuses_is_undone_where_the_quota_has_no_room_for_a_probe() {
+async fn a_change_to_an_overlapping_range_without_room_for_a_probe_is_refused() {
     let (fake, neutron) = start().await;
     neutron.apply(&owner(), &ten()).await.unwrap();
+    let before = fake.state.lock().subnets.clone();
     fake.state.lock().network_quota = Some(1);
-    let error = neutron.apply(&owner(), &desired("0.0.0.0/0", "10.0.0.1")).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Rejected, "{error}");
+    for wider in [desired("0.0.0.0/0", "10.0.0.1"), desired("10.0.0.0/16", "10.0.0.1")] {
+        let error = neutron.apply(&owner(), &wider).await.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::OverQuota, "{error}");
+        assert!(error.message.contains("needs room for one more network"), "{error}");
+        assert_eq!(fake.state.lock().subnets, before);
+    }
+    let apart = desired("10.7.0.0/24", "10.7.0.1");
+    neutron.apply(&owner(), &apart).await.unwrap();
+    assert_holds(&fake, &apart, "a range that does not overlap needs no probe");
+}
+
+#[tokio::test]
+async fn a_refusal_reads_the_same_at_each_attempt() {
+    let (fake, neutron) = start().await;
+    let everything = desired("0.0.0.0/0", "10.0.0.1");
+    let refusal = async || neutron.apply(&owner(), &everything).await.unwrap_err().message;
+    assert_eq!(refusal().await, refusal().await, "of a new network");
+    neutron.apply(&owner(), &ten()).await.unwrap();
+    assert_eq!(refusal().await, refusal().await, "of a probe");
     assert_holds(&fake, &ten(), "refused");
+}
+
+/// Drops the call when it reaches the given request, as a crash would. Returns whether it was reached.
+async fn crashes(fake: &Fake, at: usize, call: impl Future) -> bool {
+    fake.fail(at, Fault::Hang);
+    tokio::time::timeout(Duration::from_millis(300), call).await.is_err()
+}
+
+#[tokio::test]
+async fn a_network_whose_change_is_interrupted_works_whatever_its_spec_becomes() {
     let wider = desired("10.0.0.0/16", "10.0.0.1");
-    neutron.apply(&owner(), &wider).await.unwrap();
-    assert_holds(&fake, &wider, "and a change that is not refused needs no room");
+    // Neutron refuses the next spec, or it is invalid.
+    for next in [Some(desired("0.0.0.0/0", "10.0.0.1")), None] {
+        for at in 0.. {
+            let (fake, neutron) = start().await;
+            neutron.apply(&owner(), &ten()).await.unwrap();
+            if !crashes(&fake, at, neutron.apply(&owner(), &wider)).await {
+                assert!(at > 6, "the change took only {at} requests");
+                break;
+            }
+            match &next {
+                Some(next) => assert!(neutron.apply(&owner(), next).await.unwrap_err().kind.is_refusal()),
+                None => neutron.tidy(&owner()).await.unwrap(),
+            }
+            let cidr = fake.state.lock().subnets.values().next().map(|subnet| subnet["cidr"].to_string());
+            let now = if cidr.is_some_and(|cidr| cidr.contains("/16")) { wider } else { ten() };
+            assert_holds(&fake, &now, &format!("interrupted at request {at}, then {next:?}"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_network_whose_creation_is_interrupted_does_not_stay_without_a_subnet() {
+    for at in 0.. {
+        let (fake, neutron) = start().await;
+        if !crashes(&fake, at, neutron.apply(&owner(), &ten())).await {
+            assert!(at > 2, "the creation took only {at} requests");
+            break;
+        }
+        neutron.tidy(&owner()).await.unwrap();
+        let state = fake.state.lock();
+        assert_eq!(state.networks.len(), state.subnets.len(), "interrupted at request {at}");
+    }
 }
 
 #[tokio::test]
@@ -184,7 +254,7 @@ async fn duplicates_are_reduced_to_the_oldest_even_if_the_change_is_refused() {
     for _ in 0..3 {
         duplicate().await;
     }
-    assert_eq!(neutron.owners().await.unwrap(), [owner(), owner(), owner()]);
+    assert_eq!(neutron.list().await.unwrap(), vec![Listed { owner: owner(), is_empty: true }; 3]);
     assert_eq!(neutron.apply(&owner(), &ten()).await.unwrap().change, Change::Updated);
     assert_holds(&fake, &ten(), "collected");
     assert_eq!(fake.state.lock().networks.keys().next().unwrap(), "net-001", "the oldest stays");
@@ -207,8 +277,15 @@ async fn duplicates_are_reduced_to_the_oldest_even_if_the_change_is_refused() {
 async fn what_others_made_is_never_touched() {
     let (fake, neutron) = start().await;
     let another = Owner { uid: "uid-0".into(), ..owner() };
-    for installation in ["other", "TEST", "test-two", "tes"] {
-        installed(&fake, installation).apply(&owner(), &ten()).await.unwrap();
+    for (installation, cluster) in [
+        ("other", "cluster-1"),
+        ("TEST", "cluster-1"),
+        ("test-two", "cluster-1"),
+        ("tes", "cluster-1"),
+        ("test", "cluster-2"),
+        ("test", "CLUSTER-1"),
+    ] {
+        in_cluster(&fake, installation, cluster).apply(&owner(), &ten()).await.unwrap();
     }
     for description in [
         String::new(),
@@ -227,8 +304,8 @@ async fn what_others_made_is_never_touched() {
     neutron.tidy(&owner()).await.unwrap();
     neutron.delete(&owner()).await.unwrap();
     assert_eq!(fake.state.lock().networks, before);
-    let uids: Vec<_> = neutron.owners().await.unwrap().into_iter().map(|owner| owner.uid).collect();
-    assert_eq!(uids, ["uid-1", "uid-0"], "in the namespace `theirs`, and the other object");
+    assert_eq!(uids(&neutron).await, ["uid-1", "uid-0"], "in the namespace `theirs`, and the other object");
+    assert_eq!(neutron.elsewhere.load(Relaxed), 2, "those of the same name in other clusters");
     let foreign = neutron.client.networks(&[]).await.unwrap().remove(0);
     assert!(neutron.remove(&owner(), &foreign).await.is_err(), "the last check before a deletion");
     assert_eq!(fake.state.lock().networks, before);
@@ -271,10 +348,10 @@ async fn changes_behind_the_back_are_seen_and_repaired() {
 #[tokio::test]
 async fn markers_fit_into_a_description() {
     let (fake, _) = start().await;
-    let neutron = installed(&fake, &"i".repeat(64));
+    let neutron = in_cluster(&fake, &"i".repeat(48), &"c".repeat(36));
     let longest = Owner { namespace: "n".repeat(63), name: "x".repeat(253), uid: "u".repeat(36) };
     let marker = neutron.marker(&longest);
-    assert_eq!(marker.len(), 213);
+    assert_eq!(marker.len(), 242);
     let network = Network {
         id: String::new(),
         name: longest.name.clone(),

@@ -27,6 +27,8 @@ pub struct Cluster<'a> {
     pub env: &'a TestEnv,
     pub namespace: String,
     client: Client,
+    /// The flags of its controllers.
+    flags: Vec<String>,
 }
 
 impl Cluster<'static> {
@@ -71,7 +73,19 @@ impl<'a> Cluster<'a> {
         let number = NUMBER.fetch_add(1, SeqCst);
         let namespace = format!("{name}-{}-{number}", std::process::id());
         env.kubectl(&["create", "namespace", &namespace]).await.unwrap();
-        Self { env, namespace, client: env.client().unwrap() }
+        Self { env, namespace, client: env.client().unwrap(), flags: Vec::new() }
+    }
+
+    /// Gives its controllers these flags.
+    pub fn with_flags(mut self, flags: &[&str]) -> Self {
+        self.flags.extend(flags.iter().copied().map(String::from));
+        self
+    }
+
+    /// The uid that identifies the cluster.
+    pub async fn uid(&self) -> String {
+        let path = "jsonpath={.metadata.uid}";
+        self.env.kubectl(&["get", "namespace", "kube-system", "-o", path]).await.unwrap()
     }
 
     /// The namespace's Networks.
@@ -87,6 +101,7 @@ impl<'a> Cluster<'a> {
     /// The same with variables.
     pub fn controller_with(&self, args: &[&str], variables: &[(&str, String)]) -> Controller {
         let mut all = vec!["--namespace", &self.namespace, "--installation", &self.namespace];
+        all.extend(self.flags.iter().map(String::as_str));
         all.extend(args);
         Controller::start(self.env, &all, variables)
     }

@@ -4,6 +4,7 @@ mod cluster;
 mod controller;
 mod neutron;
 mod proxy;
+mod setup;
 
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ pub use self::{
     controller::Controller,
     neutron::{Held, TestNeutron, held},
     proxy::{Gate, Proxy, Verdict},
+    setup::Setup,
 };
 
 /// The longest that anything may take: a machine can be slow, and the large numbers take their time.
