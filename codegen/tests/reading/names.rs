@@ -36,7 +36,7 @@ fn raw_fields_are_the_fields_of_that_name() {
     );
     assert_eq!(
         read(&[("lib.rs", &root)]).unwrap_err(),
-        ["lib.rs:4: `r#kind` cannot be a field of the object itself"]
+        ["lib.rs:4: `kind` cannot be a field of the object itself"]
     );
 }
 
