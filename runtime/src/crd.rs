@@ -191,7 +191,8 @@ impl ScopeName for k8s_openapi::ClusterResourceScope {
 /// Merges the versions of a kind into one CRD that stores the version `stored`.
 ///
 /// The stored version comes first and the others follow by name. The annotations and labels of all
-/// versions are merged.
+/// versions are merged; singular, short names and categories are those of the stored version. The
+/// generator makes sure that the versions do not contradict each other in any of these.
 ///
 /// # Errors
 ///
