@@ -104,15 +104,15 @@ impl Plan {
         Ok(())
     }
 
-    /// Adds a new text of a file that is there.
+    /// Adds a new text of a file that is there. `shown` is the folder as a person reads it.
     ///
     /// # Errors
     ///
     /// Returns an error if the file cannot be read.
-    pub fn edit(&mut self, folder: &Path, file: &str, text: String) -> Result<(), Error> {
+    pub fn edit(&mut self, folder: &Path, shown: &str, file: &str, text: String) -> Result<(), Error> {
         let old = read(&folder.join(file))?;
         if old.as_ref() != Some(&text) {
-            self.changes.push(Change::new(folder, "", file, old, Some(text)));
+            self.changes.push(Change::new(folder, shown, file, old, Some(text)));
         }
         Ok(())
     }
