@@ -150,6 +150,34 @@ fn crds_that_cannot_be_printed_leave_everything_as_it_was() {
 }
 
 #[test]
+fn crds_that_are_wrong_are_told_from_code_that_does_not_compile() {
+    let workspace = with_cargo("echo 'Error: no such field' >&2; exit 1");
+    let cargo = workspace.path("cargo.sh");
+    let run = workspace.run_with(&["generate"], &[("CARGO", cargo.to_str().unwrap())]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("the API server would refuse the CRDs"), "{}", run.stderr);
+    assert!(!workspace.path("client").exists());
+}
+
+#[test]
+fn a_package_that_hides_its_program_is_told_so() {
+    let workspace = with_cargo("exit 101");
+    let cargo = workspace.path("cargo.sh");
+    let manifest = "[package]\nname = \"client\"\nautoexamples = false\n";
+    workspace.write("client/Cargo.toml", manifest);
+    let run = workspace.run_with(&["generate"], &[("CARGO", cargo.to_str().unwrap())]);
+    assert_eq!(run.code, 2);
+    assert!(
+        run.stderr.contains("`autoexamples = false`") && run.stderr.contains("[[example]]"),
+        "{}",
+        run.stderr
+    );
+    workspace.write("client/Cargo.toml", &format!("{manifest}\n[[example]]\nname = \"crds\"\n"));
+    let run = workspace.run_with(&["generate"], &[("CARGO", cargo.to_str().unwrap())]);
+    assert!(run.stderr.contains("does not compile"), "{}", run.stderr);
+}
+
+#[test]
 fn printed_crds_are_written_and_stale_ones_removed() {
     let workspace =
         with_cargo("printf -- '---\\n# a.example.com\\nkind: A\\n---\\n# b.example.com\\nkind: B\\n'");

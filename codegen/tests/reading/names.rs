@@ -46,3 +46,15 @@ fn a_raw_derive_is_the_derive() {
         format!("{}#[derive(r#GenClient)] pub struct Network {{ pub metadata: ObjectMeta }}", version("v1"));
     assert_eq!(read(&[("lib.rs", &root)]).unwrap().len(), 1);
 }
+
+#[test]
+fn a_field_that_the_api_server_knows_has_no_alias() {
+    let root = format!(
+        "{}#[derive(GenClient)] pub struct Network {{ #[serde(alias = \"meta\")] pub metadata: ObjectMeta }}\n",
+        version("v1")
+    );
+    assert_eq!(
+        read(&[("lib.rs", &root)]).unwrap_err(),
+        ["lib.rs:2: serde's `alias` cannot be used on `metadata`"]
+    );
+}

@@ -118,6 +118,12 @@ fn run(package: &Path, interrupted: &AtomicBool) -> Result<String, Failure> {
     if interrupted.load(Ordering::Relaxed) {
         return Err(Failure::interrupted());
     }
+    // cargo ends with 101 if it cannot compile the program; this is how the program itself ends.
+    if status.code() == Some(1) {
+        return Err(Failure::message("the API server would refuse the CRDs of the generated package").help(
+            "the reason is above; mend the types, or use `genclient generate --no-crds` for the code alone",
+        ));
+    }
     if !status.success() {
         return Err(Failure::message(
             "the generated package does not compile, so its CRDs cannot be written",
