@@ -1,30 +1,48 @@
-//! Prepares the README's Rust blocks to be compiled as documentation tests. What a reader copies into a
+//! Prepares the README's Rust blocks to be compiled as documentation tests, and reads its configuration. What a reader copies into a
 //! module stays as it is; what a reader copies into a function is put into one.
 
 use std::{env, error::Error, fs, path::Path};
+
+use genclient::config::Config;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let readme = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../README.md");
     println!("cargo::rerun-if-changed={}", readme.display());
     let text = fs::read_to_string(readme)?;
     let mut prepared = String::new();
+    let (mut programs, mut configurations) = (0, 0);
     for (number, part) in text.split("```").enumerate() {
-        match part.strip_prefix("rust\n").filter(|_| number % 2 == 1) {
-            Some(code) => prepared += &format!("```no_run\n{}```", program(code)),
-            // Only the Rust blocks are of interest; any other one is a text.
-            None if number % 2 == 1 => prepared += "```text\n```",
-            None => prepared += "\n",
+        if number % 2 == 0 {
+            prepared.push('\n');
+            continue;
         }
+        let (tag, code) = part.split_once('\n').ok_or("a block of the README has no end")?;
+        match tag {
+            "rust" => {
+                programs += 1;
+                prepared += &format!("```no_run\n{}```", program(code));
+            }
+            "toml" => {
+                configurations += 1;
+                Config::parse(code)?;
+            }
+            "sh" | "text" => {}
+            tag => return Err(format!("a block of the README is tagged `{tag}`: nothing checks it").into()),
+        }
+    }
+    // A block that is no longer found would be one that is no longer checked.
+    if programs < 2 || configurations < 1 {
+        return Err(format!("only {programs} programs and {configurations} configurations were found").into());
     }
     fs::write(Path::new(&env::var("OUT_DIR")?).join("readme.md"), prepared)?;
     Ok(())
 }
 
 fn program(code: &str) -> String {
-    match code.contains(".await") && !code.contains("fn main") {
-        false => format!("{code}\nfn main() {{}}\n"),
-        true => format!(
-            "#[tokio::main]\nasync fn main() -> Result<(), Box<dyn std::error::Error>> {{\n{code}Ok(())\n}}\n"
-        ),
+    if !code.contains(".await") || code.contains("fn main") {
+        return format!("{code}\nfn main() {{}}\n");
     }
+    format!(
+        "#[tokio::main]\nasync fn main() -> Result<(), Box<dyn std::error::Error>> {{\n{code}Ok(())\n}}\n"
+    )
 }

@@ -112,17 +112,32 @@ impl<'s> Mirrored<'s> {
             .collect()
     }
 
-    /// The same for a path in a text, as in `default = "Self::new"`.
+    /// The same for a path in a text, as in `default = "Self::new"` or `"<Self as Maker>::make"`.
     fn own_path(&self, literal: Literal) -> Literal {
         let path = syn::parse2::<LitStr>(TokenTree::Literal(literal.clone()).into());
-        let Some(rest) = path.ok().and_then(|path| path.value().strip_prefix("Self::").map(str::to_owned))
-        else {
+        // A text that is no path, such as a name or a bound, says nothing of `Self`.
+        let Some(path) = path.ok().and_then(|path| path.parse::<syn::ExprPath>().ok()) else {
             return literal;
         };
-        let mut own = Literal::string(&format!("{}::{rest}", self.ident));
+        let written = path.to_token_stream();
+        // `Self` alone is a name, such as that of `rename`.
+        let is_name = path.qself.is_none() && path.path.segments.len() == 1;
+        if is_name || !names_self(written.clone()) {
+            return literal;
+        }
+        let mut own = Literal::string(&self.own(written).to_string());
         own.set_span(literal.span());
         own
     }
+}
+
+/// Whether `Self` is among the tokens.
+fn names_self(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|tree| match tree {
+        TokenTree::Ident(ident) => ident == "Self",
+        TokenTree::Group(group) => names_self(group.stream()),
+        _ => false,
+    })
 }
 
 /// The identifier at its place, but as a part of the expansion: lints leave it alone.

@@ -270,7 +270,8 @@ fn versions(group: &Group, cx: &Cx) {
                 differs("plural", &resource.plural, &first.plural);
             }
         }
-        let with_crd: Vec<_> = versions.iter().filter(|resource| resource.crd).collect();
+        let with_crd: Vec<&Resource> = versions.iter().copied().filter(|resource| resource.crd).collect();
+        said_once(kind, &with_crd, cx);
         let stored: Vec<_> = with_crd.iter().filter(|resource| resource.storage == Some(true)).collect();
         match (&with_crd[..], &stored[..]) {
             ([only], _) if only.storage == Some(false) => cx.error(
@@ -287,6 +288,57 @@ fn versions(group: &Group, cx: &Cx) {
                     .help("keep `storage` on exactly one of its versions")
                     .related(at(first), "the first one is here"),
             ),
+        }
+    }
+}
+
+/// What the CRD says once for all versions of a kind. It is taken from the stored version, or gathered from
+/// all of them, so that what another version says differently would be lost.
+fn said_once(kind: &str, versions: &[&Resource], cx: &Cx) {
+    let [first, rest @ ..] = versions else { return };
+    let differs = |(resource, other): (&Resource, &Resource), what: &str, here: &str, there: &str| {
+        cx.error(
+            Diagnostic::new(
+                at(resource),
+                format!("the versions of `{kind}` differ in their {what}: {there} and {here}"),
+            )
+            .help("all versions of a kind share one CRD; give each of them the same")
+            .related(at(other), "the other version is here"),
+        );
+    };
+    let list = |names: &[String]| match names {
+        [] => "none".to_owned(),
+        names => format!("`{}`", names.join("`, `")),
+    };
+    for resource in rest {
+        let (here, there) = (&resource.shared, &first.shared);
+        if here.singular != there.singular {
+            let (here, there) = (format!("`{}`", here.singular), format!("`{}`", there.singular));
+            differs((resource, first), "singular", &here, &there);
+        }
+        for (what, here, there) in [
+            ("short names", &here.short_names, &there.short_names),
+            ("categories", &here.categories, &there.categories),
+        ] {
+            if here != there {
+                differs((resource, first), what, &list(here), &list(there));
+            }
+        }
+    }
+    // Annotations and labels are gathered: each may be on any version, with one value.
+    for (what, of) in [
+        ("annotation", (|resource| &resource.annotations) as fn(&Resource) -> &Vec<(String, String)>),
+        ("label", |resource| &resource.shared.labels),
+    ] {
+        let mut values: BTreeMap<&str, (&str, &Resource)> = BTreeMap::new();
+        for resource in versions {
+            for (key, value) in of(resource) {
+                let (first, other) = *values.entry(key).or_insert((value, resource));
+                if first != value {
+                    let (here, there) = (format!("`{value}`"), format!("`{first}`"));
+                    differs((resource, other), &format!("{what} `{key}`"), &here, &there);
+                }
+            }
         }
     }
 }

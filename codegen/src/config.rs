@@ -14,7 +14,11 @@
 //! runtime = "genclient_runtime"  # what the package calls the crate `genclient-runtime`. Optional
 //! ```
 
+use std::path::Path;
+
 use serde::Deserialize;
+
+use crate::names::Name;
 
 /// The whole configuration.
 #[derive(Clone, Debug, Deserialize)]
@@ -86,6 +90,14 @@ pub enum ConfigError {
     /// Two clients share a folder.
     #[error("two clients have the output `{0}`")]
     SharedOutput(String),
+    /// The folder of one client is in that of another, which would remove its files.
+    #[error("the output `{inner}` is within the output `{outer}`")]
+    NestedOutput {
+        /// The folder that holds the other.
+        outer: String,
+        /// The folder within it.
+        inner: String,
+    },
 }
 
 impl Config {
@@ -106,20 +118,45 @@ impl Config {
             for source in &mut client.sources {
                 *source = normal(source)?;
             }
+            client.runtime = crate_path(&client.runtime)?;
         }
         for (i, client) in config.clients.iter().enumerate() {
             if client.sources.is_empty() {
                 return Err(ConfigError::NoSources(client.output.clone()));
             }
-            if syn::parse_str::<syn::Path>(&client.runtime).is_err() {
-                return Err(ConfigError::Runtime(client.runtime.clone()));
-            }
-            if config.clients[..i].iter().any(|other| other.output == client.output) {
-                return Err(ConfigError::SharedOutput(client.output.clone()));
+            for other in &config.clients[..i] {
+                apart(Path::new(&other.output), Path::new(&client.output))?;
             }
         }
         Ok(config)
     }
+}
+
+/// Refuses two folders of which one is the other or holds it.
+pub fn apart(one: &Path, other: &Path) -> Result<(), ConfigError> {
+    let shown = |folder: &Path| folder.to_string_lossy().into_owned();
+    let nested = |outer, inner| ConfigError::NestedOutput { outer: shown(outer), inner: shown(inner) };
+    if one == other {
+        Err(ConfigError::SharedOutput(shown(one)))
+    } else if other.starts_with(one) {
+        Err(nested(one, other))
+    } else if one.starts_with(other) {
+        Err(nested(other, one))
+    } else {
+        Ok(())
+    }
+}
+
+/// The path of a crate or of a module of one: names joined by `::`, kept without the `r#` of raw ones.
+fn crate_path(text: &str) -> Result<String, ConfigError> {
+    let path = text.strip_prefix("::").unwrap_or(text);
+    let names = path.split("::").map(|written| {
+        // syn takes raw identifiers, and refuses keywords without `r#`, such as `crate`.
+        let ident = syn::parse_str::<syn::Ident>(written).ok()?;
+        Some(Name::from(&ident).as_str().to_owned())
+    });
+    let names: Option<Vec<String>> = names.collect();
+    names.map(|names| names.join("::")).ok_or_else(|| ConfigError::Runtime(text.to_owned()))
 }
 
 /// A relative path in its shortest form, with forward slashes.
@@ -157,6 +194,15 @@ mod tests {
         assert_eq!((config.clients[1].output.as_str(), config.clients[1].sources[0].as_str()), ("../h", "b"));
         assert!(matches!(parse("."), Err(ConfigError::NoOutput)));
         assert!(matches!(parse("/tmp/g"), Err(ConfigError::Absolute(_))));
+    }
+
+    #[test]
+    fn a_folder_within_another_is_refused() {
+        for output in ["g/h", "g/src/x", "a/../g/./h"] {
+            assert!(matches!(parse(output), Err(ConfigError::NestedOutput { .. })), "{output}");
+        }
+        // A name that starts alike is another folder.
+        assert!(parse("gg").is_ok() && parse("../g").is_ok());
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::{io, path::Path};
 use serde::Deserialize;
 
 use crate::{
+    CRD_PROGRAM,
     config::ClientConfig,
     names::Name,
     source::{Error, Module, ReadFile, SourceCrate, Sources},
@@ -113,9 +114,14 @@ impl Layout {
         self.source(if self.is_module() { "mod.rs" } else { "lib.rs" })
     }
 
-    /// The folders of the package that hold generated code.
+    /// The places of the package that hold generated code: a folder, and the program that prints CRDs.
     pub fn folders(&self) -> Vec<String> {
-        vec![self.source("").trim_end_matches('/').to_owned(), "examples".to_owned()]
+        vec![self.folder(), CRD_PROGRAM.to_owned()]
+    }
+
+    /// The folder of the package that holds generated modules, and those of no other client.
+    pub fn folder(&self) -> String {
+        self.source("").trim_end_matches('/').to_owned()
     }
 
     /// A path of the generated code, as the crate itself writes it.

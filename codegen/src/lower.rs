@@ -6,7 +6,7 @@ use crate::{
     attr::{Spanned, TypeRef},
     decl::{ListDecl, ResourceDecl},
     diag::{Ctxt, Diagnostic},
-    model::{Group, Method, Model, Resource, TypePath, Version},
+    model::{Group, Method, Model, Resource, Shared, TypePath, Version},
     names::{self, Name},
     parse::{Declarations, Found, GroupVersion},
     source::{Location, PublicPaths, Resolved, Sources, locate},
@@ -228,12 +228,16 @@ impl Lowering<'_> {
             list_path: list_path.flatten(),
             crd: !decl.attrs.no_crd,
             storage: decl.attrs.storage.as_ref().map(|storage| storage.value),
-            annotations: decl
-                .attrs
-                .annotations
-                .iter()
-                .map(|(key, value)| (key.value.clone(), value.value.clone()))
-                .collect(),
+            annotations: pairs(&decl.attrs.annotations),
+            shared: Shared {
+                singular: match &decl.attrs.singular {
+                    Some(singular) => singular.value.clone(),
+                    None => kind.to_lowercase(),
+                },
+                short_names: values(&decl.attrs.shortnames),
+                categories: values(&decl.attrs.categories),
+                labels: pairs(&decl.attrs.labels),
+            },
             location: self.found.location.clone(),
             kind,
             plural,
@@ -314,6 +318,14 @@ impl Lowering<'_> {
         }
         path.map(|path| Some(TypePath(path)))
     }
+}
+
+fn values(texts: &[Spanned<String>]) -> Vec<String> {
+    texts.iter().map(|text| text.value.clone()).collect()
+}
+
+fn pairs(pairs: &[(Spanned<String>, Spanned<String>)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(key, value)| (key.value.clone(), value.value.clone())).collect()
 }
 
 /// A path that a person wrote, as names.

@@ -69,6 +69,8 @@ pub struct Resource {
     pub storage: Option<bool>,
     /// The annotations of the CRD.
     pub annotations: Vec<(String, String)>,
+    /// What else the CRD says once for all versions.
+    pub shared: Shared,
     /// The type's name in its source.
     pub location: Location,
 }
@@ -94,6 +96,19 @@ impl Resource {
     pub fn has_informer(&self) -> bool {
         self.verbs.contains(&Verb::List) && self.verbs.contains(&Verb::Watch)
     }
+}
+
+/// What a CRD says once for all versions of a kind, beside its plural, scope and annotations.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shared {
+    /// The singular.
+    pub singular: String,
+    /// The short names.
+    pub short_names: Vec<String>,
+    /// The categories.
+    pub categories: Vec<String>,
+    /// The labels of the CRD.
+    pub labels: Vec<(String, String)>,
 }
 
 /// An extra method of a client.

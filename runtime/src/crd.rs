@@ -191,7 +191,8 @@ impl ScopeName for k8s_openapi::ClusterResourceScope {
 /// Merges the versions of a kind into one CRD that stores the version `stored`.
 ///
 /// The stored version comes first and the others follow by name. The annotations and labels of all
-/// versions are merged.
+/// versions are merged; singular, short names and categories are those of the stored version. The
+/// generator makes sure that the versions do not contradict each other in any of these.
 ///
 /// # Errors
 ///
@@ -213,14 +214,43 @@ pub fn merge_versions(
 
 /// Prints CRDs to the standard output as YAML documents, each below a line `# <name>`.
 ///
-/// The generated example `crds` calls it: the schemas of annotated types exist only in compiled code.
+/// The generated example `crds` calls it: the schemas of annotated types exist only in compiled code. So
+/// does what can be checked against them, which is checked before anything is printed.
 #[doc(hidden)]
 pub fn print_manifests(crds: &[CustomResourceDefinition]) -> Result<(), Box<dyn std::error::Error>> {
+    let wrong: Vec<String> = crds.iter().flat_map(wrong_fields).collect();
+    if !wrong.is_empty() {
+        return Err(wrong.join("; ").into());
+    }
     let mut out = std::io::stdout().lock();
     for crd in crds {
         write!(out, "---\n# {}\n{}", crd.name_any(), manifest(crd)?)?;
     }
     Ok(())
+}
+
+/// What the API server will say of the selectable fields: each is a string, a boolean or an integer.
+fn wrong_fields(crd: &CustomResourceDefinition) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for version in &crd.spec.versions {
+        let schema = version.schema.as_ref().and_then(|schema| schema.open_api_v3_schema.as_ref());
+        for field in version.selectable_fields.iter().flatten() {
+            let mut names = field.json_path.split('.').skip(1);
+            let found = names.try_fold(schema, |schema, name| {
+                schema?.properties.as_ref().and_then(|properties| properties.get(name)).map(Some)
+            });
+            let problem = match found.flatten().map(|schema| schema.type_.as_deref()) {
+                Some(Some("string" | "boolean" | "integer")) => continue,
+                Some(_) => "is not a string, a boolean or an integer",
+                None => "does not exist",
+            };
+            wrong.push(format!(
+                "the selectable field `{}` of {} {} {problem}",
+                field.json_path, crd.spec.names.kind, version.name
+            ));
+        }
+    }
+    wrong
 }
 
 /// Writes a CRD as a YAML manifest.

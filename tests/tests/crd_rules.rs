@@ -56,6 +56,8 @@ async fn the_api_server_accepts_every_crd_of_the_fixtures() {
         sent(raw::Raw::crd()),
         sent(Rich::crd()),
     ];
+    crds.extend(fixture_client::crds::all().unwrap().into_iter().map(sent));
+    crds.extend(samplecrd_client::crds::all().unwrap().into_iter().map(sent));
     let committed = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("golden/crds");
     for entry in fs::read_dir(committed).unwrap() {
         let text = fs::read_to_string(entry.unwrap().path()).unwrap();
@@ -271,5 +273,113 @@ async fn the_api_server_refuses_what_the_checks_of_groups_and_kinds_refuse() {
         crd["spec"]["versions"][0]["name"] = version.into();
         crd["spec"]["names"]["kind"] = kind.into();
         refused(&client, &crd, field).await;
+    }
+}
+
+/// The sources of versions of one kind, each with its attributes.
+fn versions(attributes: &[&str]) -> String {
+    let modules = attributes.iter().enumerate().map(|(number, attribute)| {
+        format!(
+            "pub mod v{0} {{ {1} }}\n",
+            number + 1,
+            source(&format!("crd.example.com/v{}", number + 1), attribute, "Rich")
+        )
+    });
+    modules.collect()
+}
+
+#[tokio::test]
+async fn the_api_server_refuses_what_the_checks_of_versions_refuse() {
+    require_servers!();
+    let client = client().await;
+    let base = sent(Rich::crd());
+    for (attributes, stored) in [
+        (&["storage = false"][..], &[false][..]),
+        (&["", ""], &[false, false]),
+        (&["storage", "storage"], &[true, true]),
+    ] {
+        let complaints = complaints(&versions(attributes));
+        assert_eq!(complaints.len(), 1, "{attributes:?}: {complaints:?}");
+        let version = |(number, stored): (usize, &bool)| {
+            let mut version = base["spec"]["versions"][0].clone();
+            version["name"] = format!("v{}", number + 1).into();
+            version["storage"] = (*stored).into();
+            version
+        };
+        let mut crd = base.clone();
+        crd["spec"]["versions"] = stored.iter().enumerate().map(version).collect::<Vec<_>>().into();
+        refused(&client, &crd, "spec.versions: Invalid value").await;
+    }
+    // One CRD says its plural, scope, names, annotations and labels once, so the server cannot be asked
+    // about versions that differ in them.
+}
+
+#[tokio::test]
+async fn the_api_server_refuses_names_that_the_checks_find_too_long() {
+    require_servers!();
+    let client = client().await;
+    let base = sent(Rich::crd());
+    let group = |length: usize| format!("{}example.com", "abcdefghi.".repeat(length / 10));
+    let kind = |length: usize| format!("R{}", "i".repeat(length - 1));
+    for (group, plural, kind, field) in [
+        (group(190), "a".repeat(63), kind(4), "metadata.name"),
+        (group(0), "riches".to_owned(), kind(60), "spec.names.listKind"),
+        (group(0), "a".repeat(64), kind(4), "spec.names.plural"),
+    ] {
+        let complaints = complaints(&source(&format!("{group}/v1"), &format!("plural = {plural:?}"), &kind));
+        assert_eq!(complaints.len(), 1, "{group} {plural} {kind}: {complaints:?}");
+        let mut crd = base.clone();
+        crd["metadata"]["name"] = format!("{plural}.{group}").into();
+        crd["spec"]["group"] = group.into();
+        crd["spec"]["names"]["plural"] = plural.into();
+        crd["spec"]["names"]["kind"] = kind.clone().into();
+        crd["spec"]["names"]["listKind"] = format!("{kind}List").into();
+        refused(&client, &crd, field).await;
+    }
+}
+
+/// What the server takes without a word, though it can only be a slip of the pen.
+#[tokio::test]
+async fn some_checks_ask_for_more_than_the_api_server() {
+    require_servers!();
+    let client = client().await;
+    let column = json!({"name": "A", "type": "string", "jsonPath": ".spec.a"});
+    let base = sent(Rich::crd());
+    for (attribute, at, value) in [
+        ("shortname = \"r\", shortname = \"r\"", "/spec/names/shortNames", json!(["r", "r"])),
+        ("category = \"r\", category = \"r\"", "/spec/names/categories", json!(["r", "r"])),
+        (
+            "printcolumn(name = \"A\", type_ = \"string\", json_path = \".spec.a\"), \
+             printcolumn(name = \"A\", type_ = \"string\", json_path = \".spec.a\")",
+            "/spec/versions/0/additionalPrinterColumns",
+            json!([column, column]),
+        ),
+    ] {
+        let complaints = complaints(&source("crd.example.com/v1", attribute, "Rich"));
+        assert_eq!(complaints.len(), 1, "{attribute}: {complaints:?}");
+        let mut crd = base.clone();
+        *crd.pointer_mut(at).unwrap() = value;
+        let answer = dry_run(&client, &crd).await;
+        assert!(answer.is_ok(), "{attribute}: {}", answer.unwrap_err());
+    }
+}
+
+#[tokio::test]
+async fn a_selectable_field_is_one_of_the_schema() {
+    require_servers!();
+    let client = client().await;
+    for (path, accepted) in [
+        (".spec.color", true),
+        (".spec.size", true),
+        (".spec.missing", false),
+        (".spec", false),
+        (".spec.size.more", false),
+    ] {
+        let mut crd = Rich::crd();
+        crd.spec.versions[0].selectable_fields = serde_json::from_value(json!([{"jsonPath": path}])).unwrap();
+        let ours = genclient_runtime::crd::print_manifests(std::slice::from_ref(&crd));
+        assert_eq!(ours.is_ok(), accepted, "{path}: {ours:?}");
+        let answer = dry_run(&client, &sent(crd)).await;
+        assert_eq!(answer.is_ok(), accepted, "{path}: {answer:?}");
     }
 }

@@ -29,14 +29,14 @@ fn schema(crd: impl Serialize) -> Value {
 
 #[test]
 fn a_predicate_gets_a_reference_to_the_field_itself() {
-    let object = Skipping { weight: 7, ..Skipping::default() };
+    let object = Skipping { weight: 7, height: 11, ..Skipping::default() };
     assert_eq!(
         serde_json::to_string(&object).unwrap(),
         r#"{"apiVersion":"attributes.example.com/v1","kind":"Skipping"}"#
     );
     let _: Skipping = round_trip(json!({
         "apiVersion": "attributes.example.com/v1", "kind": "Skipping",
-        "metadata": {"name": "a"}, "spec": {"size": 1}, "paused": true, "weight": 8
+        "metadata": {"name": "a"}, "spec": {"size": 1}, "paused": true, "weight": 8, "Self": 9
     }));
 }
 

@@ -125,7 +125,8 @@ pub const ATTRIBUTES: &[Attribute] = &[
         summary: "The client has an extra method.",
         details: "`verb` is create, update, get, list, patch or apply. Without `subresource` it acts on the object itself. \
          `input` (for create and update) and `result` are types of the same crate, or any path written as a \
-         string; without them it is the annotated type. They need serde only, no ObjectMeta.",
+         string; without them it is the annotated type. They need serde only, no ObjectMeta. A type of another \
+         crate than kube or k8s-openapi makes that crate a dependency of the generated package: add it there.",
         example: "method(name = \"update_scale\", verb = update, subresource = \"scale\", input = Scale, result = Scale)",
         repeatable: true,
     },

@@ -21,10 +21,11 @@ const REFUSED: &[(&str, &str)] = &[
 ];
 
 /// What serde's attributes cannot say of a field that the API server knows by name.
-const REFUSED_ON_KNOWN: &[&str] = &["flatten", "skip", "skip_serializing", "skip_deserializing"];
+const REFUSED_ON_KNOWN: &[&str] = &["alias", "flatten", "skip", "skip_serializing", "skip_deserializing"];
 
 /// Checks that the object is written with each key once, and that the API server finds the fields
-/// that it knows by name.
+/// that it knows by name. The keys of a `flatten`ed field are those of its type, which is not seen here: one
+/// that is there already is found when the object is read, as an error of serde.
 pub(super) fn check(cx: &Ctxt, shape: &Shape, known: &[&str]) {
     for (word, help) in REFUSED {
         if let Some(span) = shape.serde.says(word) {

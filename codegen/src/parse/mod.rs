@@ -91,11 +91,7 @@ impl Parser<'_> {
                     self.declarations.resources.push((found, group_version.clone()));
                 }
                 (_, Ok(None)) => self.cx.error(
-                    Diagnostic::new(
-                        Some(location.clone()),
-                        format!("the module of `{}` has no `group_version!`", input.ident),
-                    )
-                    .help(
+                    Diagnostic::new(Some(location.clone()), "this module has no `group_version!`").help(
                         "add `genclient_runtime::group_version!(\"samplecrd.k8s.io/v1\");` to the module, \
                          or `genclient_runtime::group_version!(super);` to share its parent's",
                     ),

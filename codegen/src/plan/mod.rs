@@ -42,8 +42,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Adds what differs between these files and the folder of a package, of which the named subfolders
-    /// may hold generated files. `shown` is the folder as a person reads it.
+    /// Adds what differs between these files and the folder of a package, of which the named files and
+    /// subfolders may hold generated ones. Other packages below it are left alone. `shown` is the folder as a person reads it.
     pub fn compare(
         &mut self,
         package: &Path,
@@ -104,15 +104,15 @@ impl Plan {
         Ok(())
     }
 
-    /// Adds a new text of a file that is there.
+    /// Adds a new text of a file that is there. `shown` is the folder as a person reads it.
     ///
     /// # Errors
     ///
     /// Returns an error if the file cannot be read.
-    pub fn edit(&mut self, folder: &Path, file: &str, text: String) -> Result<(), Error> {
+    pub fn edit(&mut self, folder: &Path, shown: &str, file: &str, text: String) -> Result<(), Error> {
         let old = read(&folder.join(file))?;
         if old.as_ref() != Some(&text) {
-            self.changes.push(Change::new(folder, "", file, old, Some(text)));
+            self.changes.push(Change::new(folder, shown, file, old, Some(text)));
         }
         Ok(())
     }
@@ -255,7 +255,20 @@ fn read(path: &Path) -> Result<Option<String>, Error> {
     }
 }
 
+/// Removes what a killed run has left in the folder of a package. The caller holds the lock.
+pub fn clean(package: &Path) -> Result<(), Error> {
+    Staging::remove(package).map_err(|error| {
+        Error::new(format!("cannot remove what another run left in `{}`: {error}", package.display()))
+            .help("the folder must be writable; nothing has been changed")
+    })
+}
+
+/// Every file at a path: itself, or those in the folder and the folders in it.
 fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Error> {
+    if folder.is_file() {
+        found.push(folder.to_path_buf());
+        return Ok(());
+    }
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if is_absent(&error) => return Ok(()),
@@ -263,7 +276,10 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Error> {
     };
     for entry in entries.flatten() {
         match entry.file_type() {
-            Ok(kind) if kind.is_dir() => walk(&entry.path(), found)?,
+            // Another package has its own generated files.
+            Ok(kind) if kind.is_dir() && !entry.path().join("Cargo.toml").exists() => {
+                walk(&entry.path(), found)?;
+            }
             Ok(kind) if kind.is_file() => found.push(entry.path()),
             _ => {}
         }

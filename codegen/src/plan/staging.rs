@@ -16,17 +16,26 @@ pub(super) struct Staging {
 impl Staging {
     /// An empty folder. What a killed run left in it is removed; the caller holds the lock.
     pub fn create(package: &Path, shown: &str, made: &mut Folders) -> Result<Self, Error> {
-        let folder = package.join(".genclient");
         let failed = |error: io::Error| {
             Error::new(format!("cannot write to `{shown}`: {error}"))
                 .help("the folder must be writable; nothing has been changed")
         };
-        match fs::remove_dir_all(&folder) {
-            Err(error) if !is_absent(&error) => return Err(failed(error)),
-            _ => {}
-        }
+        let folder = Self::folder(package);
+        Self::remove(package).map_err(failed)?;
         made.make(package).and_then(|()| fs::create_dir(&folder)).map_err(failed)?;
         Ok(Self { folder, files: 0 })
+    }
+
+    /// Removes the folder, if a killed run has left one.
+    pub fn remove(package: &Path) -> io::Result<()> {
+        match fs::remove_dir_all(Self::folder(package)) {
+            Err(error) if !is_absent(&error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn folder(package: &Path) -> PathBuf {
+        package.join(".genclient")
     }
 
     /// Writes a text, and returns the path of its file.

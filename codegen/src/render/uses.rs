@@ -89,7 +89,7 @@ impl<'a> Uses<'a> {
         // What kube and k8s-openapi define is reached through the runtime, which is the one crate that
         // generated code depends on beside the API types.
         if names.first().is_some_and(|first| first == "k8s_openapi" || first == "kube") {
-            names.insert(0, self.layout.runtime.clone());
+            names.splice(0..0, self.layout.runtime.split("::").map(str::to_owned));
         }
         names
     }

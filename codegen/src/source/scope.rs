@@ -2,7 +2,8 @@
 //!
 //! Only the type namespace counts, where modules and types are:
 //!
-//! - A name that a module defines, or imports by itself, hides the same name from a glob.
+//! - A name that a module defines, or imports by itself, hides the same name from a glob. An import whose
+//!   target cannot be found here, because a macro makes it, hides it too.
 //! - A glob brings in what is visible to it. Two globs with different things under one name make the
 //!   name ambiguous.
 //! - A name passes on to other crates only if every step on the way is `pub`.
@@ -135,6 +136,8 @@ pub(super) struct Scopes {
     /// What each module defines itself. The variants of an enum are names in it.
     own: BTreeMap<Definition, Table>,
     imports: BTreeMap<Definition, Vec<Import>>,
+    /// The functions, constants and macros of each module. Their namespaces are not that of types.
+    values: BTreeMap<Definition, BTreeSet<Name>>,
     /// The words of the macros in each module that has some: each may be a type that they define.
     macro_words: BTreeMap<Definition, BTreeSet<Name>>,
     /// Crates under a name that the root gives them, which holds in every module.
@@ -149,6 +152,7 @@ impl Scopes {
         let mut scopes = Self {
             own: BTreeMap::new(),
             imports: BTreeMap::new(),
+            values: BTreeMap::new(),
             macro_words: BTreeMap::new(),
             extern_crates: Table::new(),
             uses_from_root: krate.edition_2015,
@@ -198,6 +202,12 @@ impl Scopes {
                 Item::Trait(item) => (&item.attrs, &item.vis, &item.ident),
                 Item::TraitAlias(item) => (&item.attrs, &item.vis, &item.ident),
                 Item::ExternCrate(item) => (&item.attrs, &item.vis, &item.ident),
+                Item::Fn(syn::ItemFn { sig: syn::Signature { ident, .. }, .. })
+                | Item::Const(syn::ItemConst { ident, .. })
+                | Item::Static(syn::ItemStatic { ident, .. }) => {
+                    self.values.entry(module.path.clone()).or_default().insert(Name::from(ident));
+                    continue;
+                }
                 Item::Macro(item) => {
                     if item.mac.path.is_ident("macro_rules") {
                         words(item.mac.tokens.clone(), macro_rules);
@@ -251,8 +261,9 @@ impl Scopes {
     /// Fills the tables round by round.
     fn fill(&mut self) {
         self.tables = self.own.clone();
-        // Each round settles at least the next import of the longest chain.
-        let rounds = self.own.len() + self.imports.values().map(Vec::len).sum::<usize>() + 1;
+        // Each round settles at least the next import of the longest chain: first what it leads to, then
+        // whether that is certain.
+        let rounds = 2 * (self.own.len() + self.imports.values().map(Vec::len).sum::<usize>() + 1);
         for _ in 0..rounds {
             let next = self.round();
             if next == self.tables {
@@ -274,16 +285,21 @@ impl Scopes {
             let mut table = own.clone();
             let Some(imports) = self.imports.get(definition) else { return table };
             let mut globs = Table::new();
+            let mut unresolved = BTreeSet::new();
             for import in imports {
-                let Some(found) = self.import(definition, import) else { continue };
-                match &import.name {
-                    Some(name) => explicit(&mut table, name.clone(), found),
-                    None => self.glob(definition, &found, &mut globs),
+                match (self.import(definition, import), &import.name) {
+                    (Some(found), Some(name)) => explicit(&mut table, name.clone(), found),
+                    (Some(found), None) => self.glob(definition, &found, &mut globs),
+                    (None, Some(name)) if !self.is_value(definition, import) => {
+                        unresolved.insert(name);
+                    }
+                    (None, _) => {}
                 }
             }
             let words = self.macro_words.get(definition);
             for (name, mut binding) in globs {
-                binding.certain &= !words.is_some_and(|words| words.contains(&name));
+                let hidden = unresolved.contains(&name) || words.is_some_and(|words| words.contains(&name));
+                binding.certain &= !hidden;
                 // What may not be there hides nothing for sure.
                 if table.get(&name).is_none_or(|explicit| !explicit.certain) {
                     add(&mut table, name, binding);
@@ -294,9 +310,31 @@ impl Scopes {
         self.own.iter().map(|(definition, own)| (definition.clone(), table(definition, own))).collect()
     }
 
+    /// Whether an import brings in a function, a constant or a macro alone, and so hides no type.
+    fn is_value(&self, module: &[Name], import: &Import) -> bool {
+        let Some((name, path)) = import.path.split_last() else { return false };
+        let Some(Resolved::Local(target)) = self.path(module, import, path).map(|found| found.meaning) else {
+            return false;
+        };
+        let has = |names: &BTreeMap<Definition, BTreeSet<Name>>| {
+            names.get(&target).is_some_and(|names| names.contains(name))
+        };
+        has(&self.values) && !has(&self.macro_words)
+    }
+
     /// What an import leads to, as visible as the import makes it.
     fn import(&self, module: &[Name], import: &Import) -> Option<Binding> {
-        let first = import.path.first()?;
+        let found = self.path(module, import, &import.path)?;
+        let visibility = match import.name {
+            Some(_) => import.visibility.clone().narrower(found.visibility),
+            None => import.visibility.clone(),
+        };
+        Some(Binding { visibility, certain: found.certain && import.certain, ..found })
+    }
+
+    /// What the path of an import, or its first names, mean in a module.
+    fn path(&self, module: &[Name], import: &Import, path: &[Name]) -> Option<Binding> {
+        let first = path.first()?;
         let extern_crate = || self.extern_crates.get(first);
         let start = match self.uses_from_root {
             true => self.tables.get(&Definition::new())?.get(first).or_else(extern_crate),
@@ -307,12 +345,7 @@ impl Scopes {
             }
             false => self.tables.get(module)?.get(first).or_else(extern_crate),
         };
-        let found = self.follow(module, &import.path, start.cloned())?;
-        let visibility = match import.name {
-            Some(_) => import.visibility.clone().narrower(found.visibility),
-            None => import.visibility.clone(),
-        };
-        Some(Binding { visibility, certain: found.certain && import.certain, ..found })
+        self.follow(module, path, start.cloned())
     }
 
     /// The names that a glob brings into a module.

@@ -416,6 +416,43 @@ fn the_versions_of_a_kind_share_scope_and_plural() {
 }
 
 #[test]
+fn the_versions_of_a_kind_share_what_their_crd_says_once() {
+    let version = |version: &str, attribute: &str| {
+        module(&format!("a.example.com/{version}"), &kind_with("Network", attribute))
+    };
+    refused(
+        "versions_differ_in_names",
+        "pub mod v1;\npub mod v2;\n",
+        &[
+            (
+                "apis/src/v1.rs",
+                &version(
+                    "v1",
+                    "storage, shortname = \"net\", annotation(\"a\", \"1\"), label(\"l\", \"1\"), label(\"m\", \"1\")",
+                ),
+            ),
+            (
+                "apis/src/v2.rs",
+                &version(
+                    "v2",
+                    "shortname = \"net\", shortname = \"nw\", category = \"all\", singular = \"net\", \
+                     annotation(\"a\", \"2\"), annotation(\"b\", \"2\"), label(\"l\", \"2\"), label(\"m\", \"1\")",
+                ),
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_version_without_a_crd_says_nothing_of_it() {
+    let workspace = Workspace::new("pub mod v1;\npub mod v2;\n");
+    workspace
+        .write("apis/src/v1.rs", &module("a.example.com/v1", &kind_with("Network", "shortname = \"net\"")));
+    workspace.write("apis/src/v2.rs", &module("a.example.com/v2", &kind_with("Network", "no_crd")));
+    workspace.generate();
+}
+
+#[test]
 fn several_errors_in_several_files_are_all_shown_in_one_run() {
     refused(
         "several",
@@ -472,6 +509,46 @@ fn a_configuration_needs_a_client_with_sources() {
             "[[client]]\noutput = \"g\"\nsources = [\"apis\"]\n\n[[client]]\noutput = \"g\"\nsources = [\"apis\"]\n",
         )],
     );
+}
+
+/// A configuration of clients with these outputs.
+fn clients(outputs: &[&str]) -> String {
+    outputs.iter().map(|output| format!("[[client]]\noutput = {output:?}\nsources = [\"apis\"]\n")).collect()
+}
+
+#[test]
+fn one_client_cannot_be_within_another() {
+    let root = module("a.example.com/v1", &kind("Network"));
+    refused("nested_output", &root, &[("genclient.toml", &clients(&["g", "g/src/x"]))]);
+    // One folder in two ways: the folder of the configuration is called like this.
+    let workspace = Workspace::new(&root);
+    let folder = workspace.path(".").canonicalize().unwrap();
+    let folder = folder.file_name().unwrap().to_str().unwrap();
+    workspace.write("genclient.toml", &clients(&["g", &format!("../{folder}/g/h")]));
+    let run = workspace.run(&["generate"]);
+    assert_eq!(run.code, 2, "{}", run.stderr);
+    assert!(run.stderr.contains("is within the output"), "{}", run.stderr);
+}
+
+#[test]
+fn one_package_has_one_client_with_crds() {
+    let package = ("Cargo.toml", "[package]\nname = \"mine\"\n");
+    let root = module("a.example.com/v1", &kind("Network"));
+    refused("shared_package", &root, &[package, ("genclient.toml", &clients(&["src/a", "src/b"]))]);
+}
+
+#[test]
+fn the_runtime_is_the_path_of_a_crate() {
+    for runtime in
+        ["", "::", "a::", "a b", "a<b>", "a::<b>", "self::rt", "crate::rt", "Self", "a-b", "r#crate"]
+    {
+        let workspace = Workspace::new(&module("a.example.com/v1", &kind("Network")));
+        let config = workspace.read("genclient.toml");
+        workspace.write("genclient.toml", &format!("{config}runtime = {runtime:?}\n"));
+        let run = workspace.run(&["generate"]);
+        assert_eq!(run.code, 2, "{runtime}: {}", run.stderr);
+        assert!(run.stderr.contains("is not the path of a crate"), "{runtime}: {}", run.stderr);
+    }
 }
 
 #[test]

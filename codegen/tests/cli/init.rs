@@ -122,3 +122,62 @@ fn another_version_of_a_shared_library_is_refused() {
     assert!(run.stderr.contains("has k8s-openapi 0.20, and genclient-runtime needs"), "{}", run.stderr);
     assert_eq!(workspace.tree().len(), 1);
 }
+
+#[test]
+fn below_a_workspace_an_empty_folder_becomes_a_member() {
+    for (members, changed) in [("\"a\"", true), ("\"*\"", false)] {
+        let workspace = Workspace::empty();
+        let manifest = format!("[workspace]\nmembers = [{members}]\n");
+        workspace.write("Cargo.toml", &manifest);
+        let run = init(&workspace, &["demo"]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        let expected = if changed { manifest.replace("\"a\"", "\"a\", \"demo\"") } else { manifest };
+        assert_eq!(workspace.read("Cargo.toml"), expected);
+        assert_eq!(run.stdout.contains("  ../Cargo.toml           changed\n"), changed, "{}", run.stdout);
+    }
+}
+
+#[test]
+fn the_root_of_the_library_is_where_the_package_says() {
+    let workspace = Workspace::empty();
+    let manifest = "[package]\nname = \"mine\"\nversion = \"1.0.0\"\n\n[lib]\npath = ";
+    workspace.write("Cargo.toml", &format!("{manifest}\"src/mine.rs\"\n"));
+    workspace.write("src/mine.rs", "//! Mine.\n");
+    let run = init(&workspace, &[]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(workspace.read("src/mine.rs"), "//! Mine.\n\npub mod generated;\npub mod v1;\n");
+    assert!(!workspace.path("src/lib.rs").exists());
+    let run = workspace.run(&["generate", "--no-crds"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+
+    let workspace = Workspace::empty();
+    workspace.write("Cargo.toml", &format!("{manifest}\"lib.rs\"\n"));
+    let run = init(&workspace, &[]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("the library of `Cargo.toml` is `lib.rs`"), "{}", run.stderr);
+}
+
+#[test]
+fn the_texts_name_nothing_that_the_kind_may_be_called() {
+    for kind in
+        ["Event", "Error", "Action", "Duration", "Clientset", "Type", "Key", "Option", "Vec", "Object"]
+    {
+        let workspace = Workspace::empty();
+        let run = init(&workspace, &["demo", "--kind", kind]);
+        assert_eq!(run.code, 0, "{kind}: {}", run.stderr);
+        let (main, types) = (workspace.read("demo/src/main.rs"), workspace.read("demo/src/v1.rs"));
+        assert!(!main.contains(&format!("v1::{kind};")), "{kind}: {main}");
+        assert!(
+            main.contains("Some(object)") && main.contains(&format!("demo::v1::{kind}>")),
+            "{kind}: {main}"
+        );
+        assert_eq!(types.contains(": std::option::Option<"), kind == "Option", "{types}");
+        let run = workspace.run_in("demo", &["generate", "--no-crds"]);
+        assert_eq!(run.code, 0, "{kind}: {}", run.stderr);
+    }
+    for kind in ["ObjectMeta", "JsonSchema", "GenClient"] {
+        let run = init(&Workspace::empty(), &["--kind", kind]);
+        assert_eq!(run.code, 2);
+        assert!(run.stderr.contains("cannot be called"), "{}", run.stderr);
+    }
+}

@@ -39,7 +39,7 @@ fn save(workspace: &Workspace, attribute: &str) {
 
 /// Nothing of the staging is left, and the tree is what the sources say.
 fn is_whole(workspace: &Workspace) {
-    assert!(!workspace.tree().keys().any(|path| path.to_string_lossy().contains(".genclient")));
+    assert!(!workspace.path("generated/client/.genclient").exists());
     let check = workspace.run(&["generate", "--check"]);
     assert_eq!(check.code, 0, "{}{}", check.stdout, check.stderr);
 }
@@ -150,6 +150,34 @@ fn crds_that_cannot_be_printed_leave_everything_as_it_was() {
 }
 
 #[test]
+fn crds_that_are_wrong_are_told_from_code_that_does_not_compile() {
+    let workspace = with_cargo("echo 'Error: no such field' >&2; exit 1");
+    let cargo = workspace.path("cargo.sh");
+    let run = workspace.run_with(&["generate"], &[("CARGO", cargo.to_str().unwrap())]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("the API server would refuse the CRDs"), "{}", run.stderr);
+    assert!(!workspace.path("client").exists());
+}
+
+#[test]
+fn a_package_that_hides_its_program_is_told_so() {
+    let workspace = with_cargo("exit 101");
+    let cargo = workspace.path("cargo.sh");
+    let manifest = "[package]\nname = \"client\"\nautoexamples = false\n";
+    workspace.write("client/Cargo.toml", manifest);
+    let run = workspace.run_with(&["generate"], &[("CARGO", cargo.to_str().unwrap())]);
+    assert_eq!(run.code, 2);
+    assert!(
+        run.stderr.contains("`autoexamples = false`") && run.stderr.contains("[[example]]"),
+        "{}",
+        run.stderr
+    );
+    workspace.write("client/Cargo.toml", &format!("{manifest}\n[[example]]\nname = \"crds\"\n"));
+    let run = workspace.run_with(&["generate"], &[("CARGO", cargo.to_str().unwrap())]);
+    assert!(run.stderr.contains("does not compile"), "{}", run.stderr);
+}
+
+#[test]
 fn printed_crds_are_written_and_stale_ones_removed() {
     let workspace =
         with_cargo("printf -- '---\\n# a.example.com\\nkind: A\\n---\\n# b.example.com\\nkind: B\\n'");
@@ -167,6 +195,50 @@ fn printed_crds_are_written_and_stale_ones_removed() {
     assert_eq!(workspace.run_with(&["generate"], &cargo).code, 0);
     assert!(!workspace.path("client/crds/a.example.com.yaml").exists());
     assert!(workspace.read("client/crds/b.example.com.yaml").ends_with("kind: C\n"));
+}
+
+#[test]
+fn a_crd_ends_where_the_next_document_starts() {
+    // Documentation may hold the separator of documents, indented as YAML has it, or end with it.
+    let text = "kind: A\ndescription: |-\n  first\n  ---\n  a heading\n  ---\nother: a ---\n";
+    let workspace =
+        with_cargo(&format!("cat <<'END'\n---\n# a.example.com\n{text}---\n# b.example.com\nkind: B\nEND"));
+    let cargo = workspace.path("cargo.sh");
+    let run = workspace.run_with(&["generate"], &[("CARGO", cargo.to_str().unwrap())]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(workspace.read("client/crds/a.example.com.yaml").ends_with(text));
+    assert!(workspace.read("client/crds/b.example.com.yaml").ends_with("`genclient generate`.\nkind: B\n"));
+}
+
+#[test]
+fn an_empty_folder_of_a_killed_run_is_removed_though_nothing_changes() {
+    let workspace = Workspace::new(&sources(VARIANTS[0]));
+    workspace.generate();
+    fs::create_dir(workspace.path("generated/client/.genclient")).unwrap();
+    workspace.generate();
+    assert!(!workspace.path("generated/client/.genclient").exists());
+}
+
+#[test]
+fn two_configurations_with_one_output_exclude_each_other() {
+    let workspace = with_cargo("");
+    workspace.write("one/genclient.toml", "[[client]]\noutput = \"../client\"\nsources = [\"../apis\"]\n");
+    workspace.write("two/genclient.toml", "[[client]]\noutput = \"../client\"\nsources = [\"../apis\"]\n");
+    let cargo = format!(
+        "#!/bin/sh\necho started >>{0}; sleep 1; echo ended >>{0}\n",
+        workspace.path("log").display()
+    );
+    workspace.write("cargo.sh", &cargo);
+    let spawn = |folder: &str| {
+        let mut command = workspace.command(&["generate"]);
+        command.current_dir(workspace.path(folder)).env("CARGO", workspace.path("cargo.sh"));
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let mut runs = ["one", "two", "one", "two"].map(spawn);
+    for run in &mut runs {
+        assert_eq!(run.wait().unwrap().code(), Some(0));
+    }
+    assert_eq!(workspace.read("log"), "started\nended\n".repeat(4));
 }
 
 #[test]

@@ -178,3 +178,110 @@ fn more_files_can_be_written_than_may_be_open() {
     assert!(limited.status.success(), "{}", String::from_utf8_lossy(&limited.stderr));
     assert!(workspace.tree().len() > 180);
 }
+
+#[test]
+fn the_runtime_may_have_any_name_and_a_new_package_depends_on_it_under_that_name() {
+    for (runtime, written, key) in [
+        ("rt", "rt", "rt"),
+        ("::rt", "rt", "rt"),
+        ("r#type", "r#type", "type"),
+        ("genclient_runtime", "genclient_runtime", "genclient-runtime"),
+    ] {
+        let workspace = workspace();
+        let config = workspace.read("genclient.toml");
+        workspace.write("genclient.toml", &format!("{config}runtime = {runtime:?}\n"));
+        workspace.generate();
+        let client = workspace.read(CLIENT);
+        assert!(client.contains(&format!("\nuse {written}::{{")), "{runtime}: {client}");
+        let manifest = workspace.read("generated/client/Cargo.toml");
+        let version = env!("CARGO_PKG_VERSION");
+        let expected = match key {
+            "genclient-runtime" => format!("\n{key} = \"{version}\"\n"),
+            key => format!("\n{key} = {{ version = \"{version}\", package = \"genclient-runtime\" }}\n"),
+        };
+        assert!(manifest.contains(&expected), "{runtime}: {manifest}");
+    }
+}
+
+#[test]
+fn a_new_package_takes_the_runtime_from_where_its_sources_take_it() {
+    const PACKAGE: &str = "package = \"genclient-runtime\"";
+    let root = "[workspace]\n[workspace.dependencies]\nrt = { package = \"genclient-runtime\", path = \"up/runtime\" }\n";
+    for (runtime, dependency, expected) in [
+        (
+            "genclient_runtime",
+            "genclient-runtime = { path = \"../../up/runtime\", optional = true }".to_owned(),
+            "genclient-runtime = { path = \"../../../up/runtime\" }".to_owned(),
+        ),
+        ("rt", format!("rt = {{ {PACKAGE}, git = \"g\" }}"), format!("rt = {{ {PACKAGE}, git = \"g\" }}")),
+        (
+            "rt",
+            "genclient-runtime = { git = \"g\" }".to_owned(),
+            format!("rt = {{ git = \"g\", {PACKAGE} }}"),
+        ),
+        ("rt", "genclient-runtime = \"0.1\"".to_owned(), format!("rt = {{ version = \"0.1\", {PACKAGE} }}")),
+        (
+            "genclient_runtime",
+            format!("rt = {{ {PACKAGE}, git = \"g\" }}"),
+            "genclient-runtime = { git = \"g\" }".to_owned(),
+        ),
+        ("rt", "rt.workspace = true".to_owned(), "rt = { workspace = true }".to_owned()),
+        (
+            "genclient_runtime",
+            "rt.workspace = true".to_owned(),
+            "genclient-runtime = { path = \"../../up/runtime\" }".to_owned(),
+        ),
+        // A crate that passes the runtime on.
+        (
+            "facade::rt",
+            "facade = { path = \"../facade\" }".to_owned(),
+            "facade = { path = \"../../facade\" }".to_owned(),
+        ),
+    ] {
+        let workspace = workspace();
+        workspace.write("Cargo.toml", root);
+        workspace.write(
+            "apis/Cargo.toml",
+            &format!("[package]\nname = \"sample-apis\"\n\n[dependencies]\n{dependency}\n"),
+        );
+        let config = workspace.read("genclient.toml");
+        workspace.write("genclient.toml", &format!("{config}runtime = {runtime:?}\n"));
+        workspace.generate();
+        let manifest = workspace.read("generated/client/Cargo.toml");
+        assert!(manifest.contains(&format!("\n{expected}\n")), "{runtime}, {dependency}: {manifest}");
+    }
+}
+
+#[test]
+fn an_output_beside_the_configuration_finds_its_sources() {
+    let workspace = workspace();
+    let config = workspace.read("genclient.toml");
+    let config = config.replace("generated/client", "../out/client").replace("[\"apis\"]", "[\"../apis\"]");
+    workspace.write("config/genclient.toml", &config);
+    let dependency = "genclient-runtime = { path = \"../runtime\" }";
+    workspace.write(
+        "apis/Cargo.toml",
+        &format!("[package]\nname = \"sample-apis\"\n\n[dependencies]\n{dependency}\n"),
+    );
+    let run = workspace.run(&["--config", "config/genclient.toml", "generate"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let manifest = workspace.read("out/client/Cargo.toml");
+    assert!(manifest.contains("\nsample-apis = { path = \"../../apis\" }\n"), "{manifest}");
+    assert!(manifest.contains("\ngenclient-runtime = { path = \"../../runtime\" }\n"), "{manifest}");
+}
+
+#[test]
+fn two_modules_of_one_package_leave_each_other_alone() {
+    let workspace = workspace();
+    workspace.write("Cargo.toml", "[package]\nname = \"mine\"\n");
+    let client =
+        |name: &str| format!("[[client]]\noutput = {name:?}\nsources = [\"apis\"]\ncrds = false\n\n");
+    // The third one is a crate below the folder in which the package keeps its CRD program.
+    workspace.write("genclient.toml", &(client("src/a") + &client("src/b") + &client("examples/c")));
+    workspace.generate();
+    assert_eq!(workspace.run(&["generate", "--check"]).code, 0);
+    assert!(workspace.generate().stderr.starts_with("0 files written, 0 removed, "));
+    for root in ["src/a/mod.rs", "src/b/mod.rs", "examples/c/src/lib.rs"] {
+        assert!(workspace.path(root).exists(), "{root}");
+    }
+}

@@ -137,10 +137,7 @@ fn a_group_version_counts_if_its_condition_holds() {
     let read = |first: &str, second: &str| read(&[("lib.rs", &root(first, second))]);
     assert_eq!(read("test", "not(test)").unwrap(), ["v2 Network networks namespaced my_apis::Network"]);
     assert_eq!(read("not(test)", "test").unwrap(), ["v1 Network networks namespaced my_apis::Network"]);
-    assert_eq!(
-        read("test", "test").unwrap_err(),
-        ["lib.rs:3: the module of `Network` has no `group_version!`"]
-    );
+    assert_eq!(read("test", "test").unwrap_err(), ["lib.rs:3: this module has no `group_version!`"]);
     assert_eq!(read("all()", "all()").unwrap_err(), ["lib.rs:2: this module has a `group_version!` already"]);
     assert_eq!(read("unix", "test").unwrap_err(), [format!("lib.rs:1: `group_version!` {UNKNOWN}")]);
 }

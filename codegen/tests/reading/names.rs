@@ -36,7 +36,7 @@ fn raw_fields_are_the_fields_of_that_name() {
     );
     assert_eq!(
         read(&[("lib.rs", &root)]).unwrap_err(),
-        ["lib.rs:4: `r#kind` cannot be a field of the object itself"]
+        ["lib.rs:4: `kind` cannot be a field of the object itself"]
     );
 }
 
@@ -45,4 +45,16 @@ fn a_raw_derive_is_the_derive() {
     let root =
         format!("{}#[derive(r#GenClient)] pub struct Network {{ pub metadata: ObjectMeta }}", version("v1"));
     assert_eq!(read(&[("lib.rs", &root)]).unwrap().len(), 1);
+}
+
+#[test]
+fn a_field_that_the_api_server_knows_has_no_alias() {
+    let root = format!(
+        "{}#[derive(GenClient)] pub struct Network {{ #[serde(alias = \"meta\")] pub metadata: ObjectMeta }}\n",
+        version("v1")
+    );
+    assert_eq!(
+        read(&[("lib.rs", &root)]).unwrap_err(),
+        ["lib.rs:2: serde's `alias` cannot be used on `metadata`"]
+    );
 }

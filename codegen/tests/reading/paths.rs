@@ -215,3 +215,36 @@ fn a_given_path_may_not_lead_to_another_type() {
         assert_eq!(given(path).unwrap()[0], format!("v1 Network networks namespaced {path}"));
     }
 }
+
+#[test]
+fn an_import_that_cannot_be_followed_hides_a_glob() {
+    for (root, path) in [
+        // The compiler finds what the macro makes; the name of the glob is not what it takes.
+        ("mod a { ext::make_kind!(Network); } pub use v1::*; pub use a::Network;", "-"),
+        ("mod a { ext::make_kinds!(); } pub use v1::*; pub use a::Network;", "-"),
+        ("mod a { ext::make_kinds!(); } pub use v1::*; use a::Other as Network;", "-"),
+        (
+            "mod a { ext::make_kinds!(); } pub use b::*; mod b { pub use crate::v1::*; use crate::a::Network; }",
+            "-",
+        ),
+        ("mod a { ext::make_kinds!(); } pub use v1::*; pub use a::Other;", "my_apis::Network"),
+        ("mod a { ext::make_kinds!(); } pub use v1::*; pub use a::Network as Other;", "my_apis::Network"),
+        // Another way out is taken.
+        (
+            "mod a { ext::make_kinds!(); } pub use v1::*; pub use a::Network; pub use v1::Network as N;",
+            "my_apis::N",
+        ),
+        // A function and a constant have a namespace of their own, and hide no type.
+        ("mod a { pub fn Network() {} } pub use v1::*; pub use a::Network;", "my_apis::Network"),
+        ("mod a { pub const Network: u8 = 0; } pub use v1::*; pub use a::Network;", "my_apis::Network"),
+        ("mod a { pub fn Network() {} ext::make_kind!(Network); } pub use v1::*; pub use a::Network;", "-"),
+        // What is resolved in a later round is resolved.
+        (
+            "pub use a::*; pub use v1::*; pub use a::Network; mod a { pub use crate::b::Network; } \
+             mod b { pub use crate::c::Network; } mod c { pub use crate::v1::Network; }",
+            "my_apis::Network",
+        ),
+    ] {
+        assert_eq!(paths(&one(root)), [path], "{root}");
+    }
+}

@@ -2,6 +2,7 @@
 //! example `crds` run; it prints the manifests, and nothing is written here.
 
 use std::{
+    fs,
     io::{IsTerminal as _, Read as _, stderr},
     path::Path,
     process::{Command, Stdio},
@@ -10,6 +11,7 @@ use std::{
 };
 
 use genclient::{GeneratedFile, crd_file, layout::Layout};
+use serde::Deserialize;
 
 use crate::{print::note, report::Failure};
 
@@ -20,10 +22,17 @@ pub(crate) fn manifests(
     command: &str,
     interrupted: &AtomicBool,
 ) -> Result<Vec<GeneratedFile>, Failure> {
+    if !finds_program(package) {
+        return Err(Failure::message(format!(
+            "the package of `{}` has `autoexamples = false`, and does not name the program that prints its CRDs",
+            layout.crate_name
+        ))
+        .help("add `[[example]]` with `name = \"crds\"` to its Cargo.toml, or set `crds = false`"));
+    }
     note(&format!("compiling `{}` to print its CRDs", layout.crate_name));
     let printed = run(package, interrupted)?;
-    let documents = printed.split("---\n").filter(|document| !document.trim().is_empty());
-    documents
+    documents(&printed)
+        .iter()
         .map(|document| {
             let named = document.strip_prefix("# ").and_then(|rest| rest.split_once('\n'));
             let (name, text) = named.ok_or_else(|| {
@@ -35,9 +44,53 @@ pub(crate) fn manifests(
         .collect()
 }
 
+/// The documents of a YAML text. A line that is `---` separates them; within a document it is always indented.
+fn documents(text: &str) -> Vec<String> {
+    let mut documents = Vec::new();
+    for line in text.split_inclusive('\n') {
+        match documents.last_mut() {
+            _ if line.trim_end() == "---" => documents.push(String::new()),
+            Some(document) => *document += line,
+            None => documents.push(line.to_owned()),
+        }
+    }
+    documents
+}
+
+/// Whether cargo finds the program in the package: by itself, or because the manifest names it.
+fn finds_program(package: &Path) -> bool {
+    #[derive(Deserialize)]
+    struct Manifest {
+        package: Package,
+        #[serde(default)]
+        example: Vec<Example>,
+    }
+    #[derive(Deserialize)]
+    struct Package {
+        #[serde(default = "yes")]
+        autoexamples: bool,
+    }
+    #[derive(Deserialize)]
+    struct Example {
+        name: String,
+    }
+    fn yes() -> bool {
+        true
+    }
+    let text = fs::read_to_string(package.join("Cargo.toml")).ok();
+    // What cannot be read here is what cargo complains of.
+    let manifest = text.and_then(|text| toml::from_str::<Manifest>(&text).ok());
+    manifest.is_none_or(|manifest| {
+        manifest.package.autoexamples || manifest.example.iter().any(|example| example.name == "crds")
+    })
+}
+
 /// Compiles and runs the program; cargo's progress and errors go to the standard error.
 fn run(package: &Path, interrupted: &AtomicBool) -> Result<String, Failure> {
-    let failed = |error: std::io::Error| Failure::message(format!("cannot run cargo: {error}"));
+    let failed = |error: std::io::Error| {
+        Failure::message(format!("cannot run cargo: {error}"))
+            .help("install it, or name it in the variable CARGO; `--no-crds` generates the code alone")
+    };
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["run", "--example", "crds", "--manifest-path"]).arg(package.join("Cargo.toml"));
     if !stderr().is_terminal() {
@@ -64,6 +117,12 @@ fn run(package: &Path, interrupted: &AtomicBool) -> Result<String, Failure> {
     };
     if interrupted.load(Ordering::Relaxed) {
         return Err(Failure::interrupted());
+    }
+    // cargo ends with 101 if it cannot compile the program; this is how the program itself ends.
+    if status.code() == Some(1) {
+        return Err(Failure::message("the API server would refuse the CRDs of the generated package").help(
+            "the reason is above; mend the types, or use `genclient generate --no-crds` for the code alone",
+        ));
     }
     if !status.success() {
         return Err(Failure::message(

@@ -1,22 +1,23 @@
 //! `genclient generate`: read, generate, compare, and write or show.
 
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     sync::{Arc, atomic::AtomicBool},
 };
 
 use genclient::{
     CRD_PROGRAM, GeneratedFile,
-    config::{ClientConfig, Config},
+    config::{self, ClientConfig, Config},
     generate,
     layout::Layout,
-    plan::{Count, Lock, Plan, Written},
+    plan::{self, Count, Lock, Plan, Written},
     source::{Folder, Sources},
 };
 
 use crate::{
     args::GenerateArgs,
-    crds, package,
+    crds, package, place,
     print::{note, out},
     report::Failure,
     version,
@@ -30,24 +31,47 @@ const STALE: u8 = 1;
 /// What one client consists of.
 struct Client<'a> {
     config: &'a ClientConfig,
+    /// The folder of the configuration.
+    folder: PathBuf,
     layout: Layout,
     /// The folder of its package.
     package: PathBuf,
     /// Its code.
     files: Vec<GeneratedFile>,
+    /// Whether the CRDs of the package are its own: of the clients in one package this is one at most.
+    owns_crds: bool,
 }
 
 /// Generates what the configuration in a folder names.
 pub(crate) fn run(folder: &Path, config: &Config, options: &GenerateArgs) -> Result<u8, Failure> {
     let only_reads = options.check || options.dry_run;
-    let waiting = || note(&format!("waiting for another run of genclient in `{}`", shown(folder)));
     // Taken before the sources are read: what is written last is then what was read last.
-    let _lock = if only_reads { Lock::shared(folder, waiting)? } else { Lock::exclusive(folder, waiting)? };
+    let _locks = locks(folder, config, only_reads)?;
     let clients = clients(folder, config)?;
-    match only_reads {
-        true => show(config, options, clients),
-        false => write(config, options, clients),
+    if only_reads { show(config, options, clients) } else { write(config, options, clients) }
+}
+
+/// The locks of the configuration's folder and of every package: another configuration may name the same one.
+fn locks(folder: &Path, config: &Config, only_reads: bool) -> Result<Vec<Lock>, Failure> {
+    let reader = Folder(folder.to_path_buf());
+    // What is wrong with a layout is reported when it is used.
+    let layouts = config.clients.iter().filter_map(|client| Layout::find(&reader, client).ok());
+    let folders: BTreeSet<PathBuf> = std::iter::once(folder.to_path_buf())
+        .chain(layouts.map(|layout| folder.join(layout.package)))
+        .map(|folder| place::absolute(&folder))
+        .collect();
+    let mut locks = Vec::new();
+    for locked in folders {
+        let waiting = || {
+            note(&format!("waiting for another run of genclient in `{}`", place::relative(folder, &locked)));
+        };
+        if !only_reads {
+            locks.push(Lock::exclusive(&locked, waiting)?);
+        } else if locked.exists() {
+            locks.push(Lock::shared(&locked, waiting)?);
+        }
     }
+    Ok(locks)
 }
 
 /// Renders every client, or says what is wrong with any of them.
@@ -62,8 +86,47 @@ fn clients<'a>(folder: &Path, config: &'a Config) -> Result<Vec<Client<'a>>, Fai
     }
     match failures.into_iter().reduce(Failure::both) {
         Some(failure) => Err(failure),
-        None => Ok(clients),
+        None => {
+            keep_apart(&mut clients)?;
+            Ok(clients)
+        }
     }
+}
+
+/// Refuses clients that would write or remove each other's files, and finds out whose the CRDs of a package are.
+fn keep_apart(clients: &mut [Client<'_>]) -> Result<(), Failure> {
+    for at in 0..clients.len() {
+        let (others, rest) = clients.split_at_mut(at);
+        let [client, after @ ..] = rest else { continue };
+        let mut owns = true;
+        for other in others.iter() {
+            let (one, two) = (other.output(), client.output());
+            if config::apart(&one, &two).is_err() {
+                let (outer, inner) =
+                    if two.starts_with(&one) { (other, &*client) } else { (&*client, other) };
+                return Err(Failure::message(format!(
+                    "the output `{}` is within the output `{}`",
+                    inner.config.output, outer.config.output
+                ))
+                .help("give each client a folder of its own"));
+            }
+            let one_package = other.place() == client.place();
+            if one_package && other.has_crds() && client.has_crds() {
+                return Err(Failure::message(format!(
+                    "`{}` and `{}` are in one package, and both would write its CRDs",
+                    other.config.output, client.config.output
+                ))
+                .help(
+                    "make them one client with the `sources` of both, or set `crds = false` for one of them",
+                ));
+            }
+            owns &= !one_package;
+        }
+        let place = client.place();
+        owns &= !after.iter().any(|other| other.has_crds() && other.place() == place);
+        client.owns_crds = client.has_crds() || owns;
+    }
+    Ok(())
 }
 
 fn load<'a>(folder: &Path, config: &Config, client: &'a ClientConfig) -> Result<Client<'a>, Failure> {
@@ -71,7 +134,14 @@ fn load<'a>(folder: &Path, config: &Config, client: &'a ClientConfig) -> Result<
     let package = folder.join(&layout.package);
     version::check(&package)?;
     match generate(&sources, &layout, config, client) {
-        Ok(files) => Ok(Client { config: client, layout, package, files }),
+        Ok(files) => Ok(Client {
+            config: client,
+            folder: folder.to_path_buf(),
+            layout,
+            package,
+            files,
+            owns_crds: false,
+        }),
         Err(errors) => Err(Failure::sources(sources, errors)),
     }
 }
@@ -86,9 +156,24 @@ pub(crate) fn read(folder: &Path, client: &ClientConfig) -> Result<(Layout, Sour
 }
 
 impl Client<'_> {
+    /// The folder of its package, in the one form that it has.
+    fn place(&self) -> PathBuf {
+        place::absolute(&self.package)
+    }
+
+    /// The folder of its code, in the one form that it has.
+    fn output(&self) -> PathBuf {
+        if self.layout.is_module() { self.place().join(self.layout.folder()) } else { self.place() }
+    }
+
+    /// Whether the code has a program that prints CRDs.
+    fn has_crds(&self) -> bool {
+        self.files.iter().any(|file| file.path == CRD_PROGRAM)
+    }
+
     /// Whether the code has a program that prints CRDs, and it is to be run.
     fn prints_crds(&self, options: &GenerateArgs) -> bool {
-        self.config.crds && !options.no_crds && self.files.iter().any(|file| file.path == CRD_PROGRAM)
+        self.config.crds && !options.no_crds && self.has_crds()
     }
 
     /// Adds what differs in the code.
@@ -98,10 +183,11 @@ impl Client<'_> {
             plan.create(
                 &self.package,
                 &self.layout.package,
-                package::manifest(self.config, &self.layout, &self.package),
+                package::manifest(&self.folder, self.config, &self.layout, &self.package),
             )?;
         }
-        Ok(plan.compare(&self.package, &self.layout.package, &self.layout.folders(), files)?)
+        let folders = if self.owns_crds { self.layout.folders() } else { vec![self.layout.folder()] };
+        Ok(plan.compare(&self.package, &self.layout.package, &folders, files)?)
     }
 
     /// Adds what differs in the manifests.
@@ -117,7 +203,7 @@ impl Client<'_> {
 
     /// Adds the removal of manifests, where the code has no program that prints any.
     fn compare_no_crds(&self, plan: &mut Plan, options: &GenerateArgs) -> Result<(), Failure> {
-        if options.no_crds {
+        if options.no_crds || !self.owns_crds {
             return Ok(());
         }
         Ok(plan.compare(&self.package, &self.layout.package, &["crds".to_owned()], Vec::new())?)
@@ -134,14 +220,16 @@ fn show(config: &Config, options: &GenerateArgs, mut clients: Vec<Client<'_>>) -
     }
     let code_is_fresh = plan.is_empty();
     for (client, prints) in clients.iter().zip(&printing) {
-        match prints {
-            false => client.compare_no_crds(&mut plan, options)?,
+        if !prints {
+            client.compare_no_crds(&mut plan, options)?;
+        } else if code_is_fresh {
+            client.compare_crds(&mut plan, config, &interrupted)?;
+        } else {
             // The code prints the manifests, and what is there is not the code that would be.
-            true if code_is_fresh => client.compare_crds(&mut plan, config, &interrupted)?,
-            true => note(&format!(
+            note(&format!(
                 "the CRDs of `{}` were not compared, because its code changes",
                 client.layout.crate_name
-            )),
+            ));
         }
     }
     out(&plan.diff());
@@ -163,15 +251,17 @@ fn write(config: &Config, options: &GenerateArgs, mut clients: Vec<Client<'_>>) 
     let mut plan = Plan::default();
     let printing: Vec<bool> = clients.iter().map(|client| client.prints_crds(options)).collect();
     for client in &mut clients {
+        plan::clean(&client.package)?;
         client.compare_code(&mut plan)?;
     }
     let code = plan.write(&interrupted)?;
     let manifests = || -> Result<Written, Failure> {
         let mut plan = Plan::default();
         for (client, prints) in clients.iter().zip(&printing) {
-            match prints {
-                true => client.compare_crds(&mut plan, config, &interrupted)?,
-                false => client.compare_no_crds(&mut plan, options)?,
+            if *prints {
+                client.compare_crds(&mut plan, config, &interrupted)?;
+            } else {
+                client.compare_no_crds(&mut plan, options)?;
             }
         }
         Ok(plan.write(&interrupted)?)
@@ -203,8 +293,4 @@ pub(crate) fn interruption() -> Arc<AtomicBool> {
 fn summary(Count { written, removed, unchanged }: Count, would: &str) -> String {
     let files = if written == 1 { "file" } else { "files" };
     format!("{written} {files} {would}written, {removed} {would}removed, {unchanged} unchanged")
-}
-
-fn shown(folder: &Path) -> String {
-    if folder.as_os_str().is_empty() { ".".to_owned() } else { folder.display().to_string() }
 }

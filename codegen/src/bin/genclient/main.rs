@@ -10,6 +10,7 @@ mod generate;
 mod init;
 mod list;
 mod package;
+mod place;
 mod print;
 mod report;
 mod version;

@@ -1,62 +1,135 @@
 //! The `Cargo.toml` of a generated crate that has none yet.
 
-use std::{fmt::Write as _, fs, path::Path};
+use std::{
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use genclient::{
     GeneratedFile,
     config::ClientConfig,
     layout::{Layout, new_package_name},
 };
-use toml_edit::{DocumentMut, Item, Value};
+use toml_edit::{DocumentMut, InlineTable, Item, Value};
 
-/// The manifest of a new package: the runtime as the first source crate names it, and the source crates.
-pub(crate) fn manifest(client: &ClientConfig, layout: &Layout, package: &Path) -> GeneratedFile {
-    let up = "../".repeat(layout.package.split('/').filter(|name| !name.is_empty()).count());
-    let base = package.ancestors().nth(up.len() / 3).unwrap_or(package);
+use crate::place;
+
+/// The name of the runtime's package.
+const RUNTIME: &str = "genclient-runtime";
+
+/// The manifest of a new package: the runtime from where the first source crate takes it, under the name that
+/// generated code gives it, and the source crates. `folder` is that of the configuration.
+pub(crate) fn manifest(
+    folder: &Path,
+    client: &ClientConfig,
+    layout: &Layout,
+    package: &Path,
+) -> GeneratedFile {
     let mut text = format!(
         "[package]\nname = \"{}\"\nversion = \"0.1.0\"\nedition = \"2024\"\npublish = false\n\n[dependencies]\n",
         new_package_name(&layout.package)
     );
-    let sources: Vec<(String, DocumentMut)> = client
-        .sources
-        .iter()
-        .filter_map(|source| {
-            let text = fs::read_to_string(base.join(source).join("Cargo.toml")).ok()?;
-            Some((source.clone(), text.parse().ok()?))
-        })
-        .collect();
-    let runtime = sources.iter().find_map(|(source, manifest)| runtime(manifest, &format!("{up}{source}")));
-    let runtime = runtime.unwrap_or_else(|| format!("{:?}", env!("CARGO_PKG_VERSION")));
-    let mut dependencies = vec![("genclient-runtime".to_owned(), runtime)];
-    for (source, manifest) in &sources {
-        if let Some(name) =
-            manifest.get("package").and_then(|package| package.get("name")).and_then(Item::as_str)
-        {
-            dependencies.push((name.to_owned(), format!("{{ path = \"{up}{source}\" }}")));
+    let sources = client.sources.iter().filter_map(|source| Manifest::read(&folder.join(source)));
+    let sources: Vec<Manifest> = sources.collect();
+    let wanted = layout.runtime.split("::").next().unwrap_or_default();
+    let found = sources.iter().find_map(|source| source.runtime(wanted, package));
+    let mut dependencies = vec![found.unwrap_or_else(|| called(wanted, env!("CARGO_PKG_VERSION").into()))];
+    for source in &sources {
+        let named = source.text.get("package").and_then(|package| package.get("name"));
+        if let Some(name) = named.and_then(Item::as_str) {
+            let mut path = InlineTable::new();
+            path.insert("path", place::relative(package, &source.folder).into());
+            dependencies.push((name.to_owned(), path.into()));
         }
     }
-    dependencies.sort();
+    dependencies.sort_by(|(a, _), (b, _)| a.cmp(b));
     for (name, dependency) in dependencies {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{name} = {dependency}");
+        let _ = writeln!(text, "{name} = {}", dependency.to_string().trim());
     }
     GeneratedFile { path: "Cargo.toml".to_owned(), text }
 }
 
-/// How a source crate depends on the runtime, as a package elsewhere writes it.
-fn runtime(manifest: &DocumentMut, folder: &str) -> Option<String> {
-    let mut item = manifest.get("dependencies")?.get("genclient-runtime")?.clone();
-    if let Some(table) = item.as_table_like_mut() {
-        if let Some(path) = table.get("path").and_then(Item::as_str).map(|path| format!("{folder}/{path}")) {
-            table.insert("path", Item::Value(Value::from(path)));
-        }
-        for key in ["optional", "package"] {
-            table.remove(key);
-        }
+/// A `Cargo.toml` and its folder.
+struct Manifest {
+    folder: PathBuf,
+    text: DocumentMut,
+}
+
+impl Manifest {
+    fn read(folder: &Path) -> Option<Self> {
+        let text = fs::read_to_string(folder.join("Cargo.toml")).ok()?.parse().ok()?;
+        Some(Self { folder: folder.to_path_buf(), text })
     }
-    let value = match item {
-        Item::Table(table) => Value::InlineTable(table.into_inline_table()),
-        item => item.into_value().ok()?,
+
+    /// How this crate depends on what generated code calls `wanted`, as a package elsewhere writes it.
+    fn runtime(&self, wanted: &str, package: &Path) -> Option<(String, Value)> {
+        let dependencies = self.text.get("dependencies")?.as_table_like()?;
+        if let Some((name, there)) = dependencies.iter().find(|(name, _)| name.replace('-', "_") == wanted) {
+            return Some((name.to_owned(), self.seen_from(package, there)?));
+        }
+        dependencies.iter().find_map(|(name, there)| {
+            let inherited = there.get("workspace").and_then(Item::as_bool).unwrap_or_default();
+            let workspace = if inherited { self.workspace() } else { None };
+            let (manifest, there) = match &workspace {
+                Some(workspace) => (
+                    workspace,
+                    workspace.text.get("workspace")?.get("dependencies")?.as_table_like()?.get(name)?,
+                ),
+                None => (self, there),
+            };
+            if there.get("package").and_then(Item::as_str).unwrap_or(name) != RUNTIME {
+                return None;
+            }
+            let mut value = manifest.seen_from(package, there)?;
+            if let Some(table) = value.as_inline_table_mut() {
+                table.remove("package");
+                table.fmt();
+            }
+            Some(called(wanted, value))
+        })
+    }
+
+    /// The workspace that the crate is a member of.
+    fn workspace(&self) -> Option<Self> {
+        let folder = place::absolute(&self.folder);
+        folder.ancestors().filter_map(Self::read).find(|manifest| manifest.text.contains_key("workspace"))
+    }
+
+    /// A dependency of this crate as a package elsewhere writes it.
+    fn seen_from(&self, package: &Path, dependency: &Item) -> Option<Value> {
+        let mut value = match dependency.clone() {
+            Item::Table(table) => Value::InlineTable(table.into_inline_table()),
+            item => item.into_value().ok()?,
+        };
+        if let Some(table) = value.as_inline_table_mut() {
+            if let Some(path) = table.get("path").and_then(Value::as_str) {
+                let path = place::relative(package, &self.folder.join(path));
+                table.insert("path", path.into());
+            }
+            table.remove("optional");
+            table.set_dotted(false);
+            table.fmt();
+        }
+        Some(value)
+    }
+}
+
+/// The runtime under the name that generated code gives it.
+fn called(wanted: &str, dependency: Value) -> (String, Value) {
+    if wanted == RUNTIME.replace('-', "_") {
+        return (RUNTIME.to_owned(), dependency);
+    }
+    let mut table = match dependency {
+        Value::InlineTable(table) => table,
+        version => {
+            let mut table = InlineTable::new();
+            table.insert("version", version.decorated("", ""));
+            table
+        }
     };
-    Some(value.to_string().trim().to_owned())
+    table.insert("package", RUNTIME.into());
+    table.fmt();
+    (wanted.to_owned(), table.into())
 }

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "what is missing ends the test, with its line")]
 
 mod foreign;
+mod init;
 mod new_user;
 
 use std::{

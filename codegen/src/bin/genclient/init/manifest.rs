@@ -32,9 +32,10 @@ pub(super) fn new(name: &str, program: bool, origin: &Origin, package: &Path) ->
 pub(super) fn with_dependencies(text: &str, origin: &Origin, package: &Path) -> Result<String, Failure> {
     let mut manifest = parse(text)?;
     let dependencies = manifest.entry("dependencies").or_insert(Item::Table(Table::new()));
-    let table = dependencies
-        .as_table_like_mut()
-        .ok_or_else(|| Failure::message("the `dependencies` of `Cargo.toml` are not a table"))?;
+    let table = dependencies.as_table_like_mut().ok_or_else(|| {
+        Failure::message("the `dependencies` of `Cargo.toml` are not a table")
+            .help("write them as `[dependencies]`")
+    })?;
     if !table.contains_key("genclient-runtime") {
         table.insert("genclient-runtime", Item::Value(origin.runtime(package)));
     }
@@ -44,20 +45,34 @@ pub(super) fn with_dependencies(text: &str, origin: &Origin, package: &Path) -> 
             Some(there) => check(name, there, version)?,
         }
     }
+    check_version_feature(&manifest)?;
     Ok(manifest.to_string())
 }
 
-/// Adds members to a workspace, unless a pattern covers them.
+/// Whether a member of a workspace, which may be a pattern, is this folder.
+fn covers(member: &str, folder: &str) -> bool {
+    let (member, folder): (Vec<_>, Vec<_>) = (member.split('/').collect(), folder.split('/').collect());
+    member.len() == folder.len()
+        && member.iter().zip(&folder).all(|(name, other)| *name == "*" || name == other)
+}
+
+/// Adds members to a workspace, unless a pattern covers them or it excludes them.
 pub(super) fn with_members(text: &str, folders: &[&str]) -> Result<String, Failure> {
     let mut manifest = parse(text)?;
+    let excluded = manifest.get("workspace").and_then(|workspace| workspace.get("exclude"));
+    let excluded = excluded.and_then(Item::as_array).into_iter().flatten();
+    let excluded: Vec<String> = excluded.filter_map(Value::as_str).map(str::to_owned).collect();
     let workspace = manifest.get_mut("workspace").and_then(Item::as_table_like_mut);
     let members = workspace
         .map(|workspace| workspace.entry("members").or_insert(Item::Value(Array::new().into())))
         .and_then(Item::as_array_mut)
-        .ok_or_else(|| Failure::message("the `members` of the workspace are not a list"))?;
+        .ok_or_else(|| {
+            Failure::message("the `members` of the workspace are not a list")
+                .help("write them as `members = [\"…\"]` in `[workspace]`")
+        })?;
     for folder in folders {
-        let covered =
-            members.iter().filter_map(Value::as_str).any(|member| member == *folder || member == "*");
+        let covered = excluded.iter().any(|excluded| Path::new(folder).starts_with(excluded))
+            || members.iter().filter_map(Value::as_str).any(|member| covers(member, folder));
         if !covered {
             // On a line of its own if the entry before it is.
             let last =
@@ -71,13 +86,23 @@ pub(super) fn with_members(text: &str, folders: &[&str]) -> Result<String, Failu
     Ok(manifest.to_string())
 }
 
+/// The path of the library's root.
+pub(super) fn library(text: &str) -> Result<String, Failure> {
+    let manifest = parse(text)?;
+    let path = manifest.get("lib").and_then(|lib| lib.get("path")).and_then(Item::as_str);
+    Ok(path.unwrap_or("src/lib.rs").to_owned())
+}
+
 /// Whether a manifest has this table.
 pub(super) fn has(text: &str, table: &str) -> Result<bool, Failure> {
     Ok(parse(text)?.contains_key(table))
 }
 
 fn parse(text: &str) -> Result<DocumentMut, Failure> {
-    text.parse().map_err(|error| Failure::message(format!("cannot read `Cargo.toml`: {error}")))
+    text.parse().map_err(|error| {
+        Failure::message(format!("cannot read `Cargo.toml`: {error}"))
+            .help("cargo cannot read it either; mend it, and run `genclient init` again")
+    })
 }
 
 fn dependency(version: &str, features: &[&str]) -> Value {
@@ -105,6 +130,27 @@ fn check(name: &str, there: &Item, needed: &str) -> Result<(), Failure> {
         .help(&format!("change it to `{name} = \"{needed}\"`"))),
         _ => Ok(()),
     }
+}
+
+/// Refuses a k8s-openapi for which nobody has chosen a Kubernetes version: its build fails.
+fn check_version_feature(manifest: &DocumentMut) -> Result<(), Failure> {
+    const LIBRARY: &str = "k8s-openapi";
+    let chooses = |table: &str| {
+        let there = manifest.get(table).and_then(|table| table.get(LIBRARY));
+        // What a workspace says of it is not seen here.
+        let inherited = there.and_then(|there| there.get("workspace")).is_some();
+        let features = there.and_then(|there| there.get("features")).and_then(Item::as_array);
+        let mut features = features.into_iter().flatten().filter_map(Value::as_str);
+        inherited || features.any(|name| ["latest", "earliest"].contains(&name) || name.starts_with("v1_"))
+    };
+    let passed_on =
+        || manifest.get("features").is_some_and(|features| features.to_string().contains(LIBRARY));
+    if chooses("dependencies") || chooses("dev-dependencies") || passed_on() {
+        return Ok(());
+    }
+    Err(Failure::message(format!("`Cargo.toml` has {LIBRARY} without the feature of a Kubernetes version")).help(
+        "add `features = [\"latest\"]`, or the oldest version that you need, there or in `dev-dependencies`",
+    ))
 }
 
 #[cfg(test)]
@@ -139,16 +185,42 @@ mod tests {
     }
 
     #[test]
+    fn somebody_chooses_the_version_of_kubernetes() {
+        for (manifest, accepted) in [
+            ("[dependencies]\nk8s-openapi = \"0.29\"\n", false),
+            ("[dependencies]\nk8s-openapi = { version = \"0.29\", features = [\"schemars\"] }\n", false),
+            ("[dependencies]\nk8s-openapi = { version = \"0.29\", features = [\"v1_33\"] }\n", true),
+            ("[dependencies]\nk8s-openapi.workspace = true\n", true),
+            (
+                "[dependencies]\nk8s-openapi = \"0.29\"\n[dev-dependencies]\n\
+                 k8s-openapi = { version = \"0.29\", features = [\"latest\"] }\n",
+                true,
+            ),
+            ("[dependencies]\nk8s-openapi = \"0.29\"\n[features]\nnew = [\"k8s-openapi/latest\"]\n", true),
+        ] {
+            let result = with_dependencies(manifest, &Origin::Registry, Path::new("."));
+            assert_eq!(result.is_ok(), accepted, "{manifest}");
+        }
+    }
+
+    #[test]
     fn members_are_added_in_the_form_that_is_there() {
         for (before, after) in [
             ("members = [\"a\"]", "members = [\"a\", \"apis\", \"client\"]"),
             ("members = [\n    \"a\",\n]", "members = [\n    \"a\",\n    \"apis\",\n    \"client\",\n]"),
             ("members = [\"*\"]", "members = [\"*\"]"),
             ("members = [\"apis\"]", "members = [\"apis\", \"client\"]"),
+            (
+                "members = [\"crates/*\"]\nexclude = [\"client\"]",
+                "members = [\"crates/*\", \"apis\"]\nexclude = [\"client\"]",
+            ),
         ] {
             let text = format!("[workspace]\n{before}\n");
             assert_eq!(with_members(&text, &["apis", "client"]).unwrap(), format!("[workspace]\n{after}\n"));
         }
+        let text = "[workspace]\nmembers = [\"crates/*\"]\n";
+        assert_eq!(with_members(text, &["crates/a"]).unwrap(), text);
+        assert_ne!(with_members(text, &["crates/a/b"]).unwrap(), text);
         assert_eq!(with_members("[workspace]\n", &["apis"]).unwrap(), "[workspace]\nmembers = [\"apis\"]\n");
     }
 }

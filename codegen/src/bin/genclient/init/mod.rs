@@ -14,7 +14,7 @@ use genclient::plan::Plan;
 
 use crate::{
     args::{GenerateArgs, InitArgs},
-    generate, load,
+    generate, load, place,
     print::{note, out},
     report::Failure,
 };
@@ -52,7 +52,10 @@ fn plan(folder: &Path, project: &Project, sample: &Sample, origin: &Origin) -> R
         plan.create_new(folder, &path, text)?;
     }
     for (path, text) in project.edits(origin, folder)? {
-        plan.edit(folder, &path, text)?;
+        plan.edit(folder, "", &path, text)?;
+    }
+    if let Some((workspace, text)) = project.workspace(folder)? {
+        plan.edit(workspace, &place::relative(folder, workspace), "Cargo.toml", text)?;
     }
     Ok(plan)
 }

@@ -1,10 +1,10 @@
 //! Where the runtime comes from.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use toml_edit::{InlineTable, Value};
 
-use crate::{args::InitArgs, report::Failure};
+use crate::{args::InitArgs, place, report::Failure};
 
 /// Where packages take genclient's crates from.
 pub(super) enum Origin {
@@ -37,10 +37,7 @@ impl Origin {
         match self {
             Self::Registry => env!("CARGO_PKG_VERSION").into(),
             Self::Git(url) => table("git", url),
-            Self::Path(checkout) => {
-                let from = std::path::absolute(package).unwrap_or_else(|_| package.to_path_buf());
-                table("path", &relative(&from, &checkout.join("runtime")))
-            }
+            Self::Path(checkout) => table("path", &place::relative(package, &checkout.join("runtime"))),
         }
     }
 }
@@ -49,25 +46,4 @@ fn table(key: &str, value: &str) -> Value {
     let mut table = InlineTable::new();
     table.insert(key, value.into());
     table.into()
-}
-
-/// The way from one absolute folder to another.
-fn relative(from: &Path, to: &Path) -> String {
-    let from = from.canonicalize().unwrap_or_else(|_| from.to_path_buf());
-    let (from, to): (Vec<_>, Vec<_>) = (from.components().collect(), to.components().collect());
-    let common = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
-    let up = std::iter::repeat_n(Component::ParentDir, from.len() - common);
-    let path: PathBuf = up.chain(to[common..].iter().copied()).collect();
-    path.to_string_lossy().replace('\\', "/")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_way_to_another_folder_is_relative() {
-        assert_eq!(relative(Path::new("/a/b/c"), Path::new("/a/d/runtime")), "../../d/runtime");
-        assert_eq!(relative(Path::new("/a"), Path::new("/a/runtime")), "runtime");
-    }
 }

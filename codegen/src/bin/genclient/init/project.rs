@@ -8,7 +8,7 @@ use std::{
 use genclient::{layout, names};
 
 use super::{manifest, origin::Origin, sample::Sample};
-use crate::report::Failure;
+use crate::{place, report::Failure};
 
 /// The folder that is set up.
 pub(super) struct Project {
@@ -18,12 +18,39 @@ pub(super) struct Project {
 }
 
 enum State {
-    /// No package: one crate is made for types, generated code and controller.
-    Empty { name: String },
+    /// No package: one crate is made for types, generated code and controller. In a workspace it becomes a
+    /// member, because cargo refuses a package below one that is not.
+    Empty { name: String, workspace: Option<Above> },
     /// A crate, which gets a module of types and the generated code.
-    Crate { name: String, manifest: String, lib: Option<String> },
+    Crate { name: String, manifest: String, lib: Library },
     /// A workspace without a package of its own, which gets a crate of types and a generated one.
     Workspace { manifest: String },
+}
+
+/// The root of a crate's library.
+struct Library {
+    /// Its path in the package.
+    path: String,
+    /// Its text, if it is there.
+    text: Option<String>,
+}
+
+/// A workspace above the folder.
+struct Above {
+    folder: PathBuf,
+    manifest: String,
+}
+
+impl Above {
+    fn find(folder: &Path) -> Result<Option<Self>, Failure> {
+        for folder in place::absolute(folder).ancestors().skip(1) {
+            let Ok(manifest) = fs::read_to_string(folder.join("Cargo.toml")) else { continue };
+            if manifest::has(&manifest, "workspace")? {
+                return Ok(Some(Self { folder: folder.to_path_buf(), manifest }));
+            }
+        }
+        Ok(None)
+    }
 }
 
 impl Project {
@@ -35,16 +62,26 @@ impl Project {
         let module = names::module_within("", &version.replace('-', "_"));
         let state = match fs::read_to_string(folder.join("Cargo.toml")) {
             Ok(text) if manifest::has(&text, "package")? => {
-                let name = layout::crate_name(&text)
-                    .ok_or_else(|| Failure::message("the package of `Cargo.toml` has no name"))?;
-                let lib = fs::read_to_string(folder.join("src/lib.rs")).ok();
+                let name = layout::crate_name(&text).ok_or_else(|| {
+                    Failure::message("the package of `Cargo.toml` has no name")
+                        .help("give it a `name`, and run `genclient init` again")
+                })?;
+                let path = manifest::library(&text)?;
+                if Path::new(&path).parent() != Some(Path::new("src")) {
+                    return Err(Failure::message(format!(
+                        "the library of `Cargo.toml` is `{path}`, and generated modules are in `src`"
+                    ))
+                    .help("move it to `src/lib.rs`, or run `genclient init` in the folder of a workspace"));
+                }
+                let lib = Library { text: fs::read_to_string(folder.join(&path)).ok(), path };
                 State::Crate { name, manifest: text, lib }
             }
             Ok(text) if manifest::has(&text, "workspace")? => State::Workspace { manifest: text },
             Ok(_) => {
-                return Err(Failure::message("`Cargo.toml` holds neither a package nor a workspace"));
+                return Err(Failure::message("`Cargo.toml` holds neither a package nor a workspace")
+                    .help("add a `[package]`, or run `genclient init` in another folder"));
             }
-            Err(_) => State::Empty { name: package_name(folder) },
+            Err(_) => State::Empty { name: package_name(folder), workspace: Above::find(folder)? },
         };
         Ok(Self { state, module })
     }
@@ -52,7 +89,7 @@ impl Project {
     /// The crate of the types.
     pub fn types_crate(&self) -> String {
         match &self.state {
-            State::Empty { name } | State::Crate { name, .. } => name.replace('-', "_"),
+            State::Empty { name, .. } | State::Crate { name, .. } => name.replace('-', "_"),
             State::Workspace { .. } => "apis".to_owned(),
         }
     }
@@ -78,7 +115,7 @@ impl Project {
         let object = (format!("example-{}.yaml", sample.snake.replace('_', "-")), sample.object());
         let mut files = vec![object];
         match &self.state {
-            State::Empty { name } => {
+            State::Empty { name, .. } => {
                 files.push(("Cargo.toml".into(), manifest::new(name, true, origin, folder)));
                 files.push(("genclient.toml".into(), config("src/generated", ".")));
                 files.push((
@@ -87,7 +124,7 @@ impl Project {
                 ));
                 files.push((format!("src/{module}.rs"), sample.types()));
                 files.push(("src/main.rs".into(), sample.controller()));
-                files.push((format!("tests/{}.rs", sample.snake), sample.test()));
+                files.push((format!("tests/{}.rs", sample.test_name()), sample.test()));
                 if !folder.join(".gitignore").exists() {
                     files.push((".gitignore".into(), "/target\n".into()));
                 }
@@ -95,9 +132,9 @@ impl Project {
             State::Crate { lib, .. } => {
                 files.push(("genclient.toml".into(), config("src/generated", ".")));
                 files.push((format!("src/{module}.rs"), sample.types()));
-                files.push((format!("tests/{}.rs", sample.snake), sample.test()));
-                if lib.is_none() {
-                    files.push(("src/lib.rs".into(), self.declarations("")));
+                files.push((format!("tests/{}.rs", sample.test_name()), sample.test()));
+                if lib.text.is_none() {
+                    files.push((lib.path.clone(), self.declarations("")));
                 }
             }
             State::Workspace { .. } => {
@@ -109,7 +146,7 @@ impl Project {
                     format!("//! The annotated API types.\n\npub mod {module};\n"),
                 ));
                 files.push((format!("apis/src/{module}.rs"), sample.types()));
-                files.push((format!("client/tests/{}.rs", sample.snake), sample.test()));
+                files.push((format!("client/tests/{}.rs", sample.test_name()), sample.test()));
             }
         }
         Ok(files)
@@ -122,15 +159,22 @@ impl Project {
             State::Crate { manifest: text, lib, .. } => {
                 let mut edits =
                     vec![("Cargo.toml".into(), manifest::with_dependencies(text, origin, folder)?)];
-                edits.extend(
-                    lib.as_ref().map(|lib| ("src/lib.rs".into(), self.declarations(&format!("{lib}\n")))),
-                );
+                let declared = |text: &String| (lib.path.clone(), self.declarations(&format!("{text}\n")));
+                edits.extend(lib.text.as_ref().map(declared));
                 edits
             }
             State::Workspace { manifest: text } => {
                 vec![("Cargo.toml".into(), manifest::with_members(text, &["apis", "client"])?)]
             }
         })
+    }
+
+    /// The folder of the workspace that a new crate becomes a member of, and the new text of its `Cargo.toml`.
+    pub fn workspace(&self, folder: &Path) -> Result<Option<(&Path, String)>, Failure> {
+        let State::Empty { workspace: Some(workspace), .. } = &self.state else { return Ok(None) };
+        let member = place::relative(&workspace.folder, folder);
+        let text = manifest::with_members(&workspace.manifest, &[&member])?;
+        Ok(Some((&workspace.folder, text)))
     }
 
     /// The modules, after a text.

@@ -12,6 +12,15 @@ use genclient::{
 use super::project::Project;
 use crate::{args::InitArgs, report::Failure};
 
+/// What the module of the first kind imports.
+const IMPORTED: [&str; 7] =
+    ["Deserialize", "GenClient", "GenClientList", "JsonSchema", "ListMeta", "ObjectMeta", "Serialize"];
+
+/// Whether a kind and this make the name of one of its types.
+fn is_part(rest: &str) -> bool {
+    ["", "Spec", "Status", "List"].contains(&rest)
+}
+
 /// The texts of the first kind, and the names that generated code gives it.
 pub(super) struct Sample {
     pub kind: String,
@@ -36,6 +45,10 @@ impl Sample {
     /// Reads the kind as the generator will, which refuses names that cannot be.
     pub fn new(options: &InitArgs, project: &Project) -> Result<Self, Failure> {
         let InitArgs { kind, group, api_version, .. } = options;
+        if IMPORTED.iter().any(|name| name.strip_prefix(kind.as_str()).is_some_and(is_part)) {
+            return Err(Failure::message(format!("the first kind cannot be called `{kind}`"))
+                .help("the sample imports a name that it would have; choose another kind to begin with"));
+        }
         let module = names::module_within("", &api_version.replace('-', "_"));
         let mut sample = Self {
             kind: kind.clone(),
@@ -75,6 +88,8 @@ impl Sample {
     /// The module of the kind.
     pub fn types(&self) -> String {
         let Self { kind, group, version, .. } = self;
+        let (option, vec) =
+            (self.unless_own("Option", "std::option::Option"), self.unless_own("Vec", "std::vec::Vec"));
         format!(
             r#"//! The kinds of `{group}/{version}`.
 
@@ -93,7 +108,7 @@ pub struct {kind} {{
     /// What is wanted.
     pub spec: {kind}Spec,
     /// What there is.
-    pub status: Option<{kind}Status>,
+    pub status: {option}<{kind}Status>,
 }}
 
 /// What a `{kind}` is wanted to be.
@@ -120,10 +135,22 @@ pub struct {kind}List {{
     /// The list's metadata.
     pub metadata: ListMeta,
     /// The objects.
-    pub items: Vec<{kind}>,
+    pub items: {vec}<{kind}>,
 }}
 "#
         )
+    }
+
+    /// A name that the texts use, or its path if the kind or one of its parts is called so.
+    fn unless_own<'a>(&self, name: &'a str, path: &'a str) -> &'a str {
+        if self.kind == name { path } else { name }
+    }
+
+    /// The name of the test, which is that of a crate too.
+    pub fn test_name(&self) -> String {
+        let taken =
+            names::is_keyword(&self.snake) || ["test", "core", "std", "alloc"].contains(&&*self.snake);
+        if taken { format!("{}_kind", self.snake) } else { self.snake.clone() }
     }
 
     /// A test of the type and of the generated code.
@@ -132,21 +159,20 @@ pub struct {kind}List {{
         format!(
             r#"//! What a manifest of a `{kind}` is read as.
 
-use genclient_runtime::CustomResourceExt;
-use {generated}::clientset::scheme::{{Object, decode}};
-use {types}::{kind};
+use genclient_runtime::CustomResourceExt as _;
+use {generated}::clientset::scheme;
 
 #[test]
 fn a_manifest_is_read_as_a_{snake}() {{
     let manifest = "apiVersion: {group}/{version}\nkind: {kind}\nmetadata: {{name: first}}\nspec: {{size: 3}}\n";
-    let objects = decode(manifest).expect("the manifest is valid");
-    let [Object::{variant}(object)] = &objects[..] else {{ panic!("{{objects:?}}") }};
+    let objects = scheme::decode(manifest).expect("the manifest is valid");
+    let [scheme::Object::{variant}(object)] = &objects[..] else {{ panic!("{{objects:?}}") }};
     assert_eq!(object.spec.size, 3);
 }}
 
 #[test]
 fn the_definition_has_its_name() {{
-    assert_eq!({kind}::crd_name(), "{plural}.{group}");
+    assert_eq!({types}::{kind}::crd_name(), "{plural}.{group}");
 }}
 "#
         )
@@ -160,7 +186,7 @@ fn the_definition_has_its_name() {{
 
     /// A controller that says what there is.
     pub fn controller(&self) -> String {
-        let Self { kind, snake, informers, plural, types, generated, lister, .. } = self;
+        let Self { kind, informers, plural, types, generated, lister, .. } = self;
         format!(
             r#"//! A controller of `{kind}` objects. It says what there is; make `reconcile` do what is wanted.
 
@@ -170,7 +196,6 @@ use genclient_runtime::{{Action, Event, ObjectKey, WorkQueue}};
 use {generated}::{{
     clientset::Clientset, informers::SharedInformerFactory, listers::{lister},
 }};
-use {types}::{kind};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {{
@@ -181,7 +206,7 @@ async fn main() -> Result<(), Box<dyn Error>> {{
     // Every change queues the key of its object.
     let queue = WorkQueue::new("{plural}");
     let keys = queue.clone();
-    informer.informer().add_event_handler(move |event: &Event<{kind}>| {{
+    informer.informer().add_event_handler(move |event: &Event<{types}::{kind}>| {{
         keys.add(event.key());
     }});
     factory.start();
@@ -208,7 +233,7 @@ async fn main() -> Result<(), Box<dyn Error>> {{
 fn reconcile(lister: &{kind}Lister, key: &ObjectKey) -> Result<Action, genclient_runtime::Error> {{
     let namespace = key.namespace.as_deref().unwrap_or_default();
     match lister.{accessor}(namespace).get(&key.name) {{
-        Some({snake}) => println!("{{key}} wants the size {{}}", {snake}.spec.size),
+        Some(object) => println!("{{key}} wants the size {{}}", object.spec.size),
         None => println!("{{key}} is gone"),
     }}
     Ok(Action::await_change())
