@@ -7,7 +7,6 @@ use std::{
     time::Duration,
 };
 
-use bytes::Bytes;
 use futures::{Stream, StreamExt as _, stream::BoxStream};
 use kube::{api::ListParams, core::ApiResource};
 use tokio::time::Instant;
@@ -19,7 +18,7 @@ use crate::{
     delta::{InvalidObject, Scope},
     error::{Cause, Error, Result},
     object::CacheObject as _,
-    wire::{Collection, Selectors, Start, Timeouts, Watch},
+    wire::{Collection, LineBatch, Selectors, Start, Timeouts, Watch},
 };
 
 /// A watch that lasted for this long before it broke was a working one.
@@ -212,8 +211,8 @@ impl<K: ApiObject> Resuming<K> {
         }
     }
 
-    fn take(&mut self, lines: &[Bytes]) -> Result<()> {
-        for line in lines {
+    fn take(&mut self, lines: &LineBatch) -> Result<()> {
+        for line in lines.iter() {
             // The typed client keeps managedFields.
             let decoded = decode_event::<K>(line, true).map_err(|error| {
                 let cause = Cause::Decode { path: ".".to_owned(), source: error.into_json() };
