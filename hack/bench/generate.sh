@@ -74,7 +74,7 @@ go_generators() {
     --listers-package "$output/listers" --output-dir "$go/client/informers" --output-pkg "$output/informers" "$input"
 }
 
-# timed PEER FILES COMMAND…: prints the run, if the command left at least so many files behind.
+# timed PEER FOLDER PATTERN COMMAND…: prints the run, if the command left at least so many files behind.
 timed() {
   local peer="$1" folder="$2" pattern="$3" begin end written
   shift 3

@@ -3,15 +3,17 @@
 #
 #   hack/bench/run.sh [--quick | --full] [--runs N] [--only NAME]
 #
-#   --quick      small numbers, two runs: whether everything works, in about two minutes
-#   --full       also a million objects, deployments and pods, and more runs
-#   --runs N     so many runs of each (2, 5 or 7 without it)
-#   --only NAME  only one part: sync, lister, queue or generate (may be given several times); the
-#                last runs of the other parts stay in the table
+#   --quick      small numbers, one run: whether everything works, in about three minutes
+#   --full       what the README shows, in about twenty minutes; also a million objects, deployments
+#                and pods, and the writing of CRDs. Only this writes hack/bench/results.md, results.svg
+#                and the table in the README; the others write to hack/bench/out
+#   --runs N     so many runs of each (1, 3 or 5 without it; a real server's objects are read 3 times)
+#   --only NAME  only one part: real, sync, lister, queue or generate (may be given several times);
+#                the last runs of the other parts stay in the table
 #
-# It builds what it needs, runs the peers in turn, prints a table of medians, and writes
-# hack/bench/results.md and hack/bench/results.svg. Needs Rust, Go 1.26 or newer, and a machine
-# that does nothing else. Single runs are kept in hack/bench/out/runs.jsonl.
+# It builds what it needs, runs the peers in turn and prints a table of medians. The part `real` starts
+# a Kubernetes API server, which the first run builds. Needs Rust, Go 1.26 or newer, and a machine that
+# does nothing else. Single runs are kept in hack/bench/out.
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 root="$(cd "$here/../.." && pwd)"
@@ -30,12 +32,12 @@ while [ $# -gt 0 ]; do
       ;;
     --only)
       case "${2:-}" in
-        sync | lister | queue | generate) only="$only $2" ;;
-        *) echo "run.sh: --only takes sync, lister, queue or generate" >&2; exit 2 ;;
+        real | sync | lister | queue | generate) only="$only $2" ;;
+        *) echo "run.sh: --only takes real, sync, lister, queue or generate" >&2; exit 2 ;;
       esac
       shift
       ;;
-    -h | --help) sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '2,18s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) echo "run.sh: unknown argument '$1'; see --help" >&2; exit 2 ;;
   esac
   shift
@@ -45,11 +47,20 @@ for tool in cargo go; do
 done
 
 case "$size" in
-  quick) runs=2 pause=0 counts="2000 10000" large="" updates=20000 shapes="" milliseconds=50 keys=100000 kinds="1 20" ;;
-  normal) runs=5 pause=3 counts="10000 100000" large="" updates=200000 shapes="" milliseconds=300 keys=1000000 kinds="1 1000" ;;
-  full) runs=7 pause=3 counts="10000 100000" large="1000000" updates=200000 shapes="deployment pod" milliseconds=500 keys=1000000 kinds="1 1000" ;;
+  quick)
+    runs=1 real_runs=1 pause=0 counts="2000 10000" large="" updates=20000 shapes="" milliseconds=50 keys=100000
+    kinds="1 20" real="network=2000 deployment=500 pod=500" writes=50
+    ;;
+  normal)
+    runs=3 real_runs=2 pause=1 counts="10000 100000" large="" updates=100000 shapes="" milliseconds=300
+    keys=1000000 kinds="1 1000" real="network=50000" writes=200
+    ;;
+  full)
+    runs=5 real_runs=3 pause=1 counts="10000 100000" large="1000000" updates=100000 shapes="deployment pod"
+    milliseconds=300 keys=1000000 kinds="1 1000" real="network=50000 deployment=10000 pod=10000" writes=200
+    ;;
 esac
-runs="${wanted_runs:-$runs}"
+runs="${wanted_runs:-$runs}" real_runs="${wanted_runs:-$real_runs}"
 
 wanted() { [ -z "$only" ] || [[ " $only " == *" $1 "* ]]; }
 say() { echo "$(date +%T) $*" >&2; }
@@ -65,10 +76,11 @@ say "building the Go side"
   k8s.io/code-generator/cmd/{client-gen,deepcopy-gen,informer-gen,lister-gen})
 
 # The last runs of what is not measured now stay.
-results="$out/runs.jsonl"
+results="$out/$size.jsonl"
 touch "$results"
 kept() {
   case "$1" in
+    *'"work":"real '*) ! wanted real ;;
     *'"work":"lister '*) ! wanted lister ;;
     *'"work":"queue"'*) ! wanted queue ;;
     *'"work":"generate '*) ! wanted generate ;;
@@ -79,16 +91,19 @@ earlier="$(cat "$results")"
 while IFS= read -r line; do
   if [ -n "$line" ] && kept "$line"; then printf '%s\n' "$line"; fi
 done <<<"$earlier" >"$results"
-server_pid=""
-stop_server() {
+server_pid="" cluster_pid=""
+stop_servers() {
   [ -z "$server_pid" ] || { kill "$server_pid" && wait "$server_pid"; } 2>/dev/null || true
   server_pid=""
+  # The API server ends with the input of the program that holds it.
+  [ -z "$cluster_pid" ] || { exec 9>&- && wait "$cluster_pid"; } 2>/dev/null || true
+  cluster_pid=""
 }
-trap stop_server EXIT
+trap stop_servers EXIT
 
 # start_server SHAPE OBJECTS UPDATES: sets `server` to the address.
 start_server() {
-  stop_server
+  stop_servers
   rm -f "$out/server"
   "$target/replay-server" --shape "$1" --objects "$2" --updates "$3" >"$out/server" &
   server_pid=$!
@@ -101,6 +116,23 @@ start_server() {
   printf '%s\n' "$2 $1: $ceiling" >>"$out/ceilings"
 }
 
+# start_cluster SHAPE=COUNT…: a real API server with objects; sets `kubeconfig`.
+start_cluster() {
+  stop_servers
+  rm -f "$out/cluster" "$out/cluster-input"
+  mkfifo "$out/cluster-input"
+  "$target/bench-cluster" serve "$@" <"$out/cluster-input" >"$out/cluster" &
+  cluster_pid=$!
+  exec 9>"$out/cluster-input"
+  until [ -s "$out/cluster" ]; do
+    kill -0 "$cluster_pid" 2>/dev/null || { echo "run.sh: the API server ended early" >&2; exit 1; }
+    sleep 0.2
+  done
+  read -r kubeconfig <"$out/cluster"
+  # After so many writes it has garbage to collect.
+  sleep $((pause * 10))
+}
+
 # measure COMMAND…: one run, whose line of measures is kept. The pause before it lets a processor that
 # slows down after long work recover, so that no run pays for the one before it.
 measure() {
@@ -108,19 +140,49 @@ measure() {
   "$@" >>"$results"
 }
 
-# sync_round SHAPE OBJECTS UPDATES: every peer once, in turn.
+# real_round SHAPE OBJECTS: every peer once, in turn, without and with managedFields.
+real_round() {
+  local common=(--kubeconfig "$kubeconfig" --shape "$1" --objects "$2")
+  local following=("${common[@]}" --updates "$writes" --writer "$target/bench-cluster")
+  measure "$target/bench-genclient" sync "${following[@]}"
+  measure "$target/bench-kube" "${following[@]}"
+  measure "$target/bench-kube" "${following[@]}" --one-thread
+  measure "$bin/bench-clientgo" sync "${following[@]}"
+  measure "$target/bench-genclient" sync "${common[@]}" --managed-fields
+  measure "$target/bench-kube" "${common[@]}" --managed-fields
+  measure "$bin/bench-clientgo" sync "${common[@]}" --managed-fields
+}
+
+# sync_round SHAPE OBJECTS UPDATES: every peer once, in turn, without and with managedFields.
 sync_round() {
-  local common=(--server "$server" --shape "$1" --objects "$2" --updates "$3")
-  measure "$target/bench-genclient" sync "${common[@]}"
-  measure "$target/bench-kube" "${common[@]}"
-  measure "$bin/bench-clientgo" sync "${common[@]}"
+  local common=(--server "$server" --shape "$1" --objects "$2")
+  local following=("${common[@]}" --updates "$3")
+  measure "$target/bench-genclient" sync "${following[@]}"
+  measure "$target/bench-kube" "${following[@]}"
+  measure "$target/bench-kube" "${following[@]}" --one-thread
+  measure "$bin/bench-clientgo" sync "${following[@]}"
+  measure "$target/bench-genclient" sync "${common[@]}" --managed-fields
+  measure "$target/bench-kube" "${common[@]}" --managed-fields
+  measure "$bin/bench-clientgo" sync "${common[@]}" --managed-fields
   [ "$1" = network ] || return 0
-  measure "$target/bench-genclient" sync "${common[@]}" --compact
+  measure "$target/bench-genclient" sync "${following[@]}" --compact
   measure "$target/bench-genclient" sync "${common[@]}" --paged
   measure "$target/bench-kube" "${common[@]}" --paged
   measure "$bin/bench-clientgo" sync "${common[@]}" --paged
 }
 
+if wanted real; then
+  say "starting an API server and creating its objects"
+  # shellcheck disable=SC2086 # a list of words
+  start_cluster $real
+  for load in $real; do
+    for run in $(seq "$real_runs"); do
+      say "real server, ${load#*=} ${load%=*}s, run $run of $real_runs"
+      real_round "${load%=*}" "${load#*=}"
+    done
+  done
+  stop_servers
+fi
 if wanted sync; then
   : >"$out/ceilings"
   for count in $counts; do
@@ -131,20 +193,20 @@ if wanted sync; then
     done
   done
   for shape in $shapes; do
-    start_server "$shape" 10000 20000
-    for run in $(seq "$runs"); do
-      say "sync of 10000 ${shape}s, run $run of $runs"
-      sync_round "$shape" 10000 20000
+    start_server "$shape" 10000 10000
+    for run in $(seq "$real_runs"); do
+      say "sync of 10000 ${shape}s, run $run of $real_runs"
+      sync_round "$shape" 10000 10000
     done
   done
   for count in $large; do
     start_server network "$count" 1000
-    for run in 1 2 3; do
-      say "sync of $count networks, run $run of 3"
+    for run in 1 2; do
+      say "sync of $count networks, run $run of 2"
       measure "$target/bench-genclient" sync --server "$server" --objects "$count" --updates 1000
     done
   done
-  stop_server
+  stop_servers
 fi
 if wanted lister; then
   for run in $(seq "$runs"); do
@@ -163,10 +225,28 @@ fi
 if wanted generate; then
   for count in $kinds; do
     say "generation for $count kinds"
-    # The Go generators take minutes for many kinds.
-    "$here/generate.sh" "$target/genclient" "$bin" "$here/go" "$count" $((count > 1 && runs > 3 ? 3 : runs)) >>"$results"
+    # The Go generators take half a minute for many kinds.
+    "$here/generate.sh" "$target/genclient" "$bin" "$here/go" "$count" $((count > 1 || runs < 3 ? 1 : 3)) >>"$results"
   done
+  if [ "$size" = full ]; then
+    say "generation with CRDs, which compiles the types"
+    "$here/generate-crds.sh" "$target/genclient" "$out/crds-target" 3 >>"$results"
+  fi
 fi
 
-"$target/bench-report" --ceilings "$out/ceilings" --table "$here/results.md" --chart "$here/results.svg" "$results"
-say "written: hack/bench/results.md, hack/bench/results.svg"
+setup() {
+  local model kubernetes
+  model="$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1 | tr -s ' ')"
+  kubernetes="$(sed -n 's|^\tk8s.io/kubernetes v||p' "$root/hack/testenv/go.mod")"
+  printf '%s cores (%s), Linux %s, %s, %s, Kubernetes %s, %s' "$(nproc)" "$model" "$(uname -r | cut -d- -f1)" \
+    "$(rustc --version | cut -d' ' -f1,2)" "$(go env GOVERSION)" "$kubernetes" "$(date +%F)"
+}
+report=(--ceilings "$out/ceilings" --set-up "$(setup)")
+if [ "$size" = full ]; then
+  "$target/bench-report" "${report[@]}" --table "$here/results.md" --chart "$here/results.svg" \
+    --readme "$root/README.md" "$results"
+  say "written: hack/bench/results.md, hack/bench/results.svg, the table of README.md"
+else
+  "$target/bench-report" "${report[@]}" --table "$out/results.md" --chart "$out/results.svg" "$results"
+  say "written: hack/bench/out/results.md, hack/bench/out/results.svg"
+fi

@@ -1,9 +1,11 @@
-//! What the programs of the benchmark share: the objects, the server that replays them, and the
-//! measures of a process.
+//! What the programs of the benchmark share: the objects, the servers that send them, and the measures
+//! of a process.
 
 pub mod measure;
 pub mod replay;
 pub mod shapes;
+pub mod target;
+pub mod writes;
 
 /// What goes wrong in a benchmark ends it, with its message.
 pub type Result<T, E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;

@@ -2,13 +2,10 @@
 
 use std::{collections::BTreeMap, fs, time::Duration};
 
+use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
-
-/// The kernel counts processor time in hundredths of a second, for programs of every architecture
-/// that Rust's standard library supports.
-const TICKS_PER_SECOND: f64 = 100.0;
 
 /// The measures of one run of one program.
 #[derive(Debug, Serialize, Deserialize)]
@@ -50,16 +47,8 @@ pub fn memory() -> Result<(f64, f64)> {
     Ok((field("VmRSS:")?, field("VmHWM:")?))
 }
 
-/// The processor time that this process has used.
-pub fn cpu() -> Result<Duration> {
-    let stat = fs::read_to_string("/proc/self/stat")?;
-    // The name of the program, in brackets, may hold anything.
-    let fields = stat.rsplit_once(')').ok_or("a stat without a name")?.1;
-    let ticks: f64 = fields
-        .split_ascii_whitespace()
-        .skip(11)
-        .take(2)
-        .map(|ticks| ticks.parse::<f64>())
-        .sum::<std::result::Result<_, _>>()?;
-    Ok(Duration::from_secs_f64(ticks / TICKS_PER_SECOND))
+/// The processor time that this process has used, in user and in kernel mode, without its children.
+pub fn cpu() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::try_from(time).unwrap_or_default()
 }

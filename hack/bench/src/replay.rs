@@ -5,7 +5,8 @@
 //!   bookmark. Every watch then waits until the run is told to go on (`POST /go`), sends the prepared
 //!   `MODIFIED` events, and stays open until the client leaves.
 //! - `POST /go` waits until a watch waits for it.
-//! - As on a real server each event is an HTTP chunk of its own.
+//! - Streams are cut into HTTP chunks as a real server cuts a busy one: every 2,048 bytes, wherever that
+//!   is. See [`Framing`].
 
 use std::{
     io::{BufRead as _, BufReader, Read, Write},
@@ -15,6 +16,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use clap::ValueEnum;
+
 use crate::{Result, shapes::Shape};
 
 /// The version of the first object; lists have the version of their last.
@@ -22,6 +25,37 @@ const FIRST_VERSION: u64 = 1_000_000;
 
 const CHUNKED: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
+
+/// How a stream is cut into HTTP chunks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Framing {
+    /// Chunks of 2,048 bytes, cut anywhere. A Kubernetes API server that has more to send than it has
+    /// sent does this, because its HTTP server gathers so much before it writes a chunk.
+    #[default]
+    Busy,
+    /// A chunk for each event, which a server sends if it has nothing else to send.
+    Events,
+}
+
+/// The size of a chunk of a busy stream.
+const CHUNK: usize = 2048;
+
+impl Framing {
+    /// Cuts lines into chunks.
+    fn cut(self, lines: &[u8]) -> Vec<u8> {
+        let mut chunks = Vec::with_capacity(lines.len() + lines.len() / 64);
+        let mut push = |chunk: &[u8]| {
+            chunks.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
+            chunks.extend_from_slice(chunk);
+            chunks.extend_from_slice(b"\r\n");
+        };
+        match self {
+            Self::Busy => lines.chunks(CHUNK).for_each(&mut push),
+            Self::Events => lines.split_inclusive(|byte| *byte == b'\n').for_each(&mut push),
+        }
+        chunks
+    }
+}
 
 /// What is replayed.
 pub struct Prepared {
@@ -39,7 +73,8 @@ pub struct Prepared {
 
 impl Prepared {
     /// Prepares this many objects, and changes that go round them.
-    pub fn new(shape: Shape, objects: usize, changes: usize) -> Self {
+    pub fn new(shape: Shape, objects: usize, changes: usize, framing: Framing) -> Self {
+        let (mut initial, mut changed) = (Vec::new(), Vec::new());
         let mut prepared = Self {
             shape,
             version: FIRST_VERSION + objects as u64,
@@ -53,14 +88,16 @@ impl Prepared {
             prepared.items.extend_from_slice(object.as_bytes());
             prepared.items.push(b',');
             prepared.places.push(prepared.items.len());
-            push_event(&mut prepared.initial, "ADDED", &object);
+            push_event(&mut initial, "ADDED", &object);
         }
-        push_line(&mut prepared.initial, &shape.bookmark(prepared.version, true));
+        push_line(&mut initial, &shape.bookmark(prepared.version, true));
         for change in 0..changes {
             let version = prepared.version + 1 + change as u64;
             let object = shape.object(change % objects.max(1), objects, version);
-            push_event(&mut prepared.changes, "MODIFIED", &object);
+            push_event(&mut changed, "MODIFIED", &object);
         }
+        prepared.initial = framing.cut(&initial);
+        prepared.changes = framing.cut(&changed);
         prepared
     }
 
@@ -75,15 +112,13 @@ impl Prepared {
     }
 }
 
-fn push_event(chunks: &mut Vec<u8>, event: &str, object: &str) {
-    push_line(chunks, &format!(r#"{{"type":"{event}","object":{object}}}"#));
+fn push_event(lines: &mut Vec<u8>, event: &str, object: &str) {
+    push_line(lines, &format!(r#"{{"type":"{event}","object":{object}}}"#));
 }
 
-fn push_line(chunks: &mut Vec<u8>, line: &str) {
-    let head = format!("{:x}\r\n", line.len() + 1);
-    for part in [head.as_bytes(), line.as_bytes(), b"\n\r\n"] {
-        chunks.extend_from_slice(part);
-    }
+fn push_line(lines: &mut Vec<u8>, line: &str) {
+    lines.extend_from_slice(line.as_bytes());
+    lines.push(b'\n');
 }
 
 /// Who waits for the run to go on, and how often it has.
@@ -236,5 +271,28 @@ pub fn go(address: &str) -> Result<()> {
     match stream.read(&mut [0; 64])? {
         0 => Err("the server did not let the run go on".into()),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_stream_is_cut_every_2048_bytes_and_a_quiet_one_after_each_event() {
+        let lines = [vec![b'a'; 3000], vec![b'b'; 100]].map(|line| [line, vec![b'\n']].concat()).concat();
+        let sizes = |framing: Framing| {
+            let chunks = framing.cut(&lines);
+            let (mut sizes, mut at) = (Vec::new(), 0);
+            while at < chunks.len() {
+                let end = at + chunks[at..].iter().position(|byte| *byte == b'\r').unwrap();
+                let size = usize::from_str_radix(std::str::from_utf8(&chunks[at..end]).unwrap(), 16).unwrap();
+                sizes.push(size);
+                at = end + 2 + size + 2;
+            }
+            sizes
+        };
+        assert_eq!(sizes(Framing::Busy), [2048, 3102 - 2048]);
+        assert_eq!(sizes(Framing::Events), [3001, 101]);
     }
 }

@@ -76,13 +76,36 @@ impl Shape {
         )
     }
 
-    /// The object of this number, of `count`, at this version.
+    /// The object of this number, of `count`, at this version, as a server sends it.
     pub fn object(self, number: usize, count: usize, version: u64) -> String {
+        self.with_metadata(&self.metadata(number, count, version), number, count)
+    }
+
+    /// The object of this number, of `count`, as a user creates it.
+    pub fn manifest(self, number: usize, count: usize) -> String {
+        let metadata = format!(
+            r#"{{"annotations":{{"example.com/revision":"0"}},"labels":{},"name":"{}","namespace":"{}"}}"#,
+            labels(number, count),
+            name(number),
+            namespace(number, count)
+        );
+        self.with_metadata(&metadata, number, count)
+    }
+
+    /// The path of the collection of such objects in a namespace.
+    pub fn collection(self, namespace: &str) -> String {
+        match self {
+            Self::Network => format!("/apis/samplecrd.k8s.io/v1/namespaces/{namespace}/networks"),
+            Self::Deployment => format!("/apis/apps/v1/namespaces/{namespace}/deployments"),
+            Self::Pod => format!("/api/v1/namespaces/{namespace}/pods"),
+        }
+    }
+
+    fn with_metadata(self, metadata: &str, number: usize, count: usize) -> String {
         let mut text = format!(
-            r#"{{"apiVersion":"{}","kind":"{}","metadata":{}"#,
+            r#"{{"apiVersion":"{}","kind":"{}","metadata":{metadata}"#,
             self.api_version(),
             self.kind(),
-            self.metadata(number, count, version)
         );
         match self {
             Self::Network => {
@@ -123,9 +146,8 @@ impl Shape {
     fn metadata(self, number: usize, count: usize, version: u64) -> String {
         // The version of the object is in an annotation too, so that an update changes what users see.
         format!(
-            r#"{{"annotations":{{"example.com/revision":"{version}"}},"creationTimestamp":"2026-01-01T00:00:00Z","generation":1,"labels":{{"app":"{}","team":"team-{:02}","tier":"backend"}},"managedFields":{},"name":"{}","namespace":"{}","resourceVersion":"{version}","uid":"00000000-0000-4000-8000-{number:012}"}}"#,
-            app(number, count),
-            number % 20,
+            r#"{{"annotations":{{"example.com/revision":"{version}"}},"creationTimestamp":"2026-01-01T00:00:00Z","generation":1,"labels":{},"managedFields":{},"name":"{}","namespace":"{}","resourceVersion":"{version}","uid":"00000000-0000-4000-8000-{number:012}"}}"#,
+            labels(number, count),
             self.managed_fields(),
             name(number),
             namespace(number, count),
@@ -166,6 +188,10 @@ pub fn namespace(number: usize, count: usize) -> String {
 /// The label `app` of the object of this number, of `count`.
 pub fn app(number: usize, count: usize) -> String {
     format!("app-{:05}", number % (count / OBJECTS_PER_APP).max(1))
+}
+
+fn labels(number: usize, count: usize) -> String {
+    format!(r#"{{"app":"{}","team":"team-{:02}","tier":"backend"}}"#, app(number, count), number % 20)
 }
 
 fn pod_spec(containers: usize, variables: usize) -> String {
@@ -209,7 +235,9 @@ mod tests {
         {
             let text = shape.object(4711, 100_000, 4711);
             assert!((least..most).contains(&text.len()), "{shape:?} has {} bytes", text.len());
-            for text in [text, shape.bookmark(1, true), format!("{}]}}", shape.list_head(1, Some(500)))] {
+            let manifest = shape.manifest(4711, 100_000);
+            let list = format!("{}]}}", shape.list_head(1, Some(500)));
+            for text in [text, manifest, shape.bookmark(1, true), list] {
                 assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{text}");
             }
         }

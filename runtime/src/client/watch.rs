@@ -7,7 +7,6 @@ use std::{
     time::Duration,
 };
 
-use bytes::Bytes;
 use futures::{Stream, StreamExt as _, stream::BoxStream};
 use kube::api::ListParams;
 use tokio::time::Instant;
@@ -19,7 +18,7 @@ use crate::{
     delta::{InvalidObject, Scope},
     error::{Cause, Error, Result},
     object::CacheObject as _,
-    wire::{Collection, HEALTHY_WATCH, Selectors, Start, Timeouts, Watch},
+    wire::{Collection, HEALTHY_WATCH, LineBatch, Selectors, Start, Timeouts, Watch},
 };
 
 /// How often in a row the server may say that it has not reached the watch's version yet.
@@ -209,8 +208,8 @@ impl<K: ApiObject> Resuming<K> {
         }
     }
 
-    fn take(&mut self, lines: &[Bytes]) -> Result<()> {
-        for line in lines {
+    fn take(&mut self, lines: &LineBatch) -> Result<()> {
+        for line in lines.iter() {
             // The typed client keeps managedFields.
             let decoded = decode_event::<K>(line, true).map_err(|error| {
                 let cause = Cause::Decode { path: ".".to_owned(), source: error.into_json() };

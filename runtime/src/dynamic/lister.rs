@@ -59,8 +59,8 @@ impl<K: CacheObject> DynamicLister<K> {
     }
 
     /// Returns a lister of one namespace. That of a cluster-scoped kind finds nothing.
-    pub fn namespace(&self, namespace: impl Into<Arc<str>>) -> NamespaceLister<K> {
-        NamespaceLister::new(self.store.clone(), namespace.into())
+    pub fn namespace(&self, namespace: impl AsRef<str>) -> NamespaceLister<K> {
+        NamespaceLister::new(self.store.clone(), namespace.as_ref())
     }
 
     /// Returns the objects of all namespaces that the selector matches, in no particular order.

@@ -21,6 +21,7 @@ use crate::{
     object::{Decodable, ObjectKey},
     offload::{Awaited, Offloaded},
     panics,
+    wire::LineBatch,
 };
 
 /// Fewer bytes than this are decoded in place.
@@ -56,21 +57,23 @@ pub(super) struct DecodedLines<K> {
 /// Lines that are being decoded.
 pub(super) enum Decoding<K> {
     /// On another thread.
-    There(Offloaded<(Vec<Bytes>, Job), DecodedLines<K>>),
+    There(Offloaded<(LineBatch, Job), DecodedLines<K>>),
     /// In place, when they are awaited.
     Here(Slices<K>),
 }
 
 /// Lines that are decoded in slices.
 pub(super) struct Slices<K> {
-    lines: std::vec::IntoIter<Bytes>,
+    lines: LineBatch,
+    /// The number of the next line.
+    next: usize,
     decoded: DecodedLines<K>,
 }
 
 impl<K: Decodable> Decoder<K> {
     /// Begins to decode lines, up to the first that cannot be read.
-    pub(super) fn lines(self: &Arc<Self>, lines: Vec<Bytes>) -> Decoding<K> {
-        if lines.iter().map(Bytes::len).sum::<usize>() < FEW_BYTES {
+    pub(super) fn lines(self: &Arc<Self>, lines: LineBatch) -> Decoding<K> {
+        if lines.bytes() < FEW_BYTES {
             return Decoding::Here(Slices::new(lines));
         }
         let Some(job) = self.job() else { return Decoding::Here(Slices::new(lines)) };
@@ -200,21 +203,22 @@ impl<K: Decodable> Decoding<K> {
 }
 
 impl<K: Decodable> Slices<K> {
-    fn new(lines: Vec<Bytes>) -> Self {
+    fn new(lines: LineBatch) -> Self {
         let events = Vec::with_capacity(lines.len());
-        Self { lines: lines.into_iter(), decoded: DecodedLines { events, unreadable: None } }
+        Self { lines, next: 0, decoded: DecodedLines { events, unreadable: None } }
     }
 
     /// Decodes a slice, and returns whether there is more to decode.
     fn decode_some(&mut self, decoder: &Decoder<K>) -> bool {
         let mut bytes = 0;
-        for line in self.lines.by_ref() {
+        while let Some(line) = self.lines.get(self.next) {
+            self.next += 1;
             bytes += line.len();
-            match decode_event(&line, decoder.keep_managed_fields) {
+            match decode_event(line, decoder.keep_managed_fields) {
                 Ok(decoded) => self.decoded.events.push(decoder.finish_event(decoded)),
                 Err(error) => {
                     self.decoded.unreadable = Some(error);
-                    self.lines = Vec::new().into_iter();
+                    self.lines = LineBatch::default();
                     return false;
                 }
             }
@@ -238,6 +242,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::wire::Lines;
 
     fn decoder() -> Arc<Decoder<ConfigMap>> {
         let (transform, scope, jobs) = (None, Scope::All, TaskTracker::new());
@@ -245,14 +250,18 @@ mod tests {
     }
 
     /// Lines of more bytes than are decoded in place.
-    fn many_lines() -> Vec<Bytes> {
+    fn many_lines() -> LineBatch {
         let data = "x".repeat(1000);
         let line = |name: usize| {
             let object =
                 json!({"metadata": {"name": name.to_string(), "resourceVersion": "7"}, "data": {"x": data}});
-            Bytes::from(format!(r#"{{"type":"ADDED","object":{object}}}"#))
+            format!("{{\"type\":\"ADDED\",\"object\":{object}}}\n")
         };
-        (0..2 * FEW_BYTES / 1000).map(line).collect()
+        let mut lines = Lines::default();
+        for number in 0..2 * FEW_BYTES / 1000 {
+            lines.push(line(number).as_bytes()).unwrap();
+        }
+        lines.take()
     }
 
     #[tokio::test]

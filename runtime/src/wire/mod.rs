@@ -33,6 +33,9 @@ use crate::{
 pub(crate) use call::{
     Call, JSON, METADATA, METADATA_LIST, Query, check_namespace, check_resource, decode, fetch, send,
 };
+pub(crate) use lines::LineBatch;
+#[cfg(test)]
+pub(crate) use lines::Lines;
 pub(crate) use watch::Watch;
 
 /// How much longer than the server the client waits for the end of a watch.

@@ -7,12 +7,11 @@ use std::{
     time::Duration,
 };
 
-use bytes::Bytes;
 use http_body::Body as _;
 use kube::client::Body;
 use tokio::time::Instant;
 
-use super::lines::Lines;
+use super::lines::{LineBatch, Lines};
 use crate::{
     bucket::later,
     error::{Cause, Error, Operation, Result},
@@ -20,6 +19,16 @@ use crate::{
 
 /// The most bytes that are gathered into one batch.
 const BATCH_BYTES: usize = 256 << 10;
+
+/// A stream that brings more bytes than this within [`BUSY_WINDOW`] is busy.
+const BUSY_BYTES: usize = 16 << 10;
+
+/// See [`BUSY_BYTES`].
+const BUSY_WINDOW: Duration = Duration::from_millis(10);
+
+/// How long a reader lets the bytes of a busy stream gather. A server sends a busy stream in chunks of two
+/// kilobytes, and waking up for each of them costs several times as much as reading it.
+const BUSY_PAUSE: Duration = Duration::from_millis(3);
 
 /// A wait for the server that is shorter is not counted as silence.
 const SHORT_WAIT: Duration = Duration::from_secs(1);
@@ -30,11 +39,11 @@ const LISTEN: Duration = Duration::from_secs(5);
 /// An open watch.
 pub(crate) struct Watch {
     body: Body,
+    /// What was not returned yet.
     lines: Lines,
-    /// Complete lines that were not returned yet.
-    gathered: Vec<Bytes>,
     /// How many bytes came since lines were returned.
     gathered_bytes: usize,
+    pace: Pace,
     /// When the watch ends even if the server does not end it.
     deadline: Instant,
     /// How long the server may stay silent.
@@ -58,8 +67,8 @@ impl Watch {
         Self {
             body,
             lines: Lines::default(),
-            gathered: Vec::new(),
             gathered_bytes: 0,
+            pace: Pace::new(),
             deadline,
             silence,
             heard: Instant::now(),
@@ -80,9 +89,9 @@ impl Watch {
         self.silent
     }
 
-    /// The next lines: all that have arrived, and at least one. `None` is the regular end, and the
-    /// only answer after an error. Lines that were complete before a cut come before its error.
-    pub(crate) async fn next(&mut self) -> Option<Result<Vec<Bytes>>> {
+    /// The next lines: all that have arrived, and at least one. On a busy stream they are gathered for a
+    /// moment. `None` is the regular end, and the only answer after an error. Lines that were complete before a cut come before its error.
+    pub(crate) async fn next(&mut self) -> Option<Result<LineBatch>> {
         let begin = Instant::now();
         self.gather(false).await;
         let waited = begin.elapsed();
@@ -106,17 +115,17 @@ impl Watch {
 
     /// Whether [`fill`](Self::fill) has nothing to do.
     pub(crate) fn is_full(&self) -> bool {
-        self.end.is_some() || !self.gathered.is_empty() && self.gathered_bytes >= BATCH_BYTES
+        self.end.is_some() || !self.lines.is_empty() && self.gathered_bytes >= BATCH_BYTES
     }
 
     /// A whole batch of lines, or the last ones, if they have been gathered.
-    pub(crate) fn take_batch(&mut self) -> Option<Vec<Bytes>> {
-        (self.is_full() && !self.gathered.is_empty()).then(|| self.take())
+    pub(crate) fn take_batch(&mut self) -> Option<LineBatch> {
+        (self.is_full() && !self.lines.is_empty()).then(|| self.take())
     }
 
-    fn take(&mut self) -> Vec<Bytes> {
+    fn take(&mut self) -> LineBatch {
         self.gathered_bytes = 0;
-        std::mem::take(&mut self.gathered)
+        self.lines.take()
     }
 
     /// Waits for at least one line and takes what else has arrived or, if it `fills`, what comes until
@@ -128,11 +137,22 @@ impl Watch {
             let listened = begin + self.silence.min(LISTEN);
             let (deadline, silent_at) = (self.deadline, later(self.heard, self.silence).max(listened));
             let gathering = async {
+                let mut paused = false;
                 loop {
                     let before = self.gathered_bytes;
                     poll_fn(|context| self.poll_gather(fills, context)).await;
-                    if fills || self.is_full() || self.gathered_bytes == before {
+                    if fills || self.is_full() {
                         return;
+                    }
+                    if self.gathered_bytes == before {
+                        if paused || !self.pace.is_busy() {
+                            return;
+                        }
+                        // While nobody asks for the next chunk, the connection does not read, and the
+                        // kernel gathers what comes.
+                        tokio::time::sleep(BUSY_PAUSE).await;
+                        paused = true;
+                        continue;
                     }
                     // The connection hands over one chunk at a time, and reads on when its task runs
                     // again. Let it run before deciding that nothing more has arrived: decoding and
@@ -159,7 +179,7 @@ impl Watch {
     fn poll_gather(&mut self, fills: bool, context: &mut Context<'_>) -> Poll<()> {
         while !self.is_full() {
             match Pin::new(&mut self.body).poll_frame(context) {
-                Poll::Pending if fills || self.gathered.is_empty() => return Poll::Pending,
+                Poll::Pending if fills || self.lines.is_empty() => return Poll::Pending,
                 Poll::Pending => break,
                 Poll::Ready(None) => self.end = Some(End::Regular),
                 Poll::Ready(Some(Err(error))) => self.end = Some(End::cut(error)),
@@ -168,7 +188,8 @@ impl Watch {
                     // Trailers say nothing about objects.
                     let Ok(chunk) = frame.into_data() else { continue };
                     self.gathered_bytes += chunk.len();
-                    if let Err(error) = self.lines.push(&chunk, &mut self.gathered) {
+                    self.pace.add(chunk.len(), self.heard);
+                    if let Err(error) = self.lines.push(&chunk) {
                         let error = std::io::Error::new(std::io::ErrorKind::InvalidData, error);
                         self.end = Some(End::cut(kube::Error::ReadEvents(error)));
                     }
@@ -179,8 +200,61 @@ impl Watch {
     }
 }
 
+/// How many bytes came lately.
+struct Pace {
+    /// The beginning of the present window.
+    window: Instant,
+    bytes: usize,
+    /// The bytes of the window before it.
+    before: usize,
+}
+
+impl Pace {
+    fn new() -> Self {
+        Self { window: Instant::now(), bytes: 0, before: 0 }
+    }
+
+    fn add(&mut self, bytes: usize, now: Instant) {
+        let passed = now.saturating_duration_since(self.window);
+        if passed >= BUSY_WINDOW {
+            self.before = if passed < 2 * BUSY_WINDOW { self.bytes } else { 0 };
+            (self.window, self.bytes) = (now, 0);
+        }
+        self.bytes += bytes;
+    }
+
+    /// Whether the stream was busy when the last bytes came.
+    fn is_busy(&self) -> bool {
+        self.bytes.max(self.before) > BUSY_BYTES
+    }
+}
+
 impl End {
     fn cut(error: kube::Error) -> Self {
         Self::Cut(Box::new(Cause::Kube(error)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_is_busy_while_more_than_16_kilobytes_come_in_10_milliseconds() {
+        let begin = Instant::now();
+        let mut pace = Pace::new();
+        let at = |milliseconds| begin + Duration::from_millis(milliseconds);
+        for millisecond in 0..5 {
+            pace.add(2 << 10, at(millisecond));
+        }
+        assert!(!pace.is_busy(), "a short burst is passed on at once");
+        for millisecond in 5..40 {
+            pace.add(8 << 10, at(millisecond));
+        }
+        assert!(pace.is_busy());
+        pace.add(1 << 10, at(41));
+        assert!(pace.is_busy(), "the window before this one counts");
+        pace.add(1 << 10, at(70));
+        assert!(!pace.is_busy());
     }
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use hashbrown::DefaultHashBuilder;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::{
     sync::Notify,
     time::{Duration, Instant},
@@ -24,6 +24,9 @@ use super::{
     state::{Finished, Promoted, State},
 };
 use crate::bucket::later;
+
+/// How often a thread tries to lock the queue before it goes to sleep.
+const SPINS: u32 = 100;
 
 /// A handle to a queue of keys; clones share the queue. [The module](super) states the guarantees.
 pub struct WorkQueue<T: Key> {
@@ -78,7 +81,7 @@ impl<T: Key> WorkQueue<T> {
 
     /// Returns the number of queued keys. Delayed and running keys do not count.
     pub fn len(&self) -> usize {
-        self.inner.locked.lock().state.len()
+        self.inner.lock().state.len()
     }
 
     /// Returns whether no key is queued.
@@ -117,7 +120,7 @@ impl<T: Key> WorkQueue<T> {
     /// Removes the delay of a key. Returns `false` if it has none.
     pub fn cancel_delay(&self, key: &T) -> bool {
         let hash = self.inner.hasher.hash_one(key);
-        self.inner.locked.lock().state.cancel_delay(hash, key)
+        self.inner.lock().state.cancel_delay(hash, key)
     }
 
     /// Forgets the failures of a key, so that its next failure counts as the first.
@@ -160,7 +163,7 @@ impl<T: Key> WorkQueue<T> {
     /// `if_empty`, which runs before another key can be added.
     fn take<R>(&self, if_empty: impl FnOnce(&mut Locked<T>) -> R) -> ControlFlow<Option<Item<T>>, R> {
         let inner = &self.inner;
-        let mut locked = inner.locked.lock();
+        let mut locked = inner.lock();
         if !locked.alarms.are_set() {
             inner.set_alarm(&mut locked);
         }
@@ -206,6 +209,18 @@ impl<T: Key> Inner<T> {
         inner
     }
 
+    /// Locks the queue. It is locked for a fraction of a microsecond at a time, which is shorter than it
+    /// takes to put a thread to sleep and to wake it, so a thread tries for a while before it sleeps.
+    pub fn lock(&self) -> MutexGuard<'_, Locked<T>> {
+        for _ in 0..SPINS {
+            if let Some(locked) = self.locked.try_lock() {
+                return locked;
+            }
+            std::hint::spin_loop();
+        }
+        self.locked.lock()
+    }
+
     /// Looks for a metrics recorder, if none was found before.
     pub fn find_recorder(&self, locked: &Locked<T>) {
         if self.measured
@@ -224,7 +239,7 @@ impl<T: Key> Inner<T> {
 
     fn add_now(&self, key: T, priority: Priority) -> Added<T> {
         let (hash, now) = (self.hasher.hash_one(&key), self.now());
-        let mut locked = self.locked.lock();
+        let mut locked = self.lock();
         let added = locked.state.add(hash, key, priority, now);
         let wake = added == Added::Queued && locked.sleepers.wake(1) > 0;
         let measure = self.measure.get();
@@ -240,7 +255,7 @@ impl<T: Key> Inner<T> {
 
     fn add_later(&self, key: T, priority: Priority, delay: Duration) -> Added<T> {
         let (hash, at) = (self.hasher.hash_one(&key), later(Instant::now(), delay));
-        let (added, is_first) = self.locked.lock().state.delay(hash, key, priority, at);
+        let (added, is_first) = self.lock().state.delay(hash, key, priority, at);
         if is_first {
             self.alarm_changed.notify_waiters();
         }
@@ -251,7 +266,7 @@ impl<T: Key> Inner<T> {
     pub fn finish(&self, slot: usize, retry: Option<(Priority, Duration)>) {
         let now = self.now();
         let retry = retry.map(|(priority, delay)| (priority, later(Instant::now(), delay)));
-        let mut locked = self.locked.lock();
+        let mut locked = self.lock();
         let Finished { worked, requeued, first_delay } = locked.state.finish(slot, retry, now);
         let wake = requeued && locked.sleepers.wake(1) > 0;
         let drained = locked.state.stage() != Stage::Open && locked.state.running() == 0;

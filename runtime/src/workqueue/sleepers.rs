@@ -40,7 +40,7 @@ impl<'a, T: Key> Sleeper<'a, T> {
 
 impl<T: Key> Drop for Sleeper<'_, T> {
     fn drop(&mut self) {
-        let sleepers = &mut self.0.locked.lock().sleepers;
+        let sleepers = &mut self.0.lock().sleepers;
         sleepers.asleep -= 1;
         sleepers.woken = sleepers.woken.saturating_sub(1);
     }

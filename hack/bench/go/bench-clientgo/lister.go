@@ -80,7 +80,9 @@ func listerWork(args []string) error {
 	}
 
 	count := *objects
-	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers())
+	indexes := indexers()
+	indexes[cache.NamespaceIndex] = cache.MetaNamespaceIndexFunc
+	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexes)
 	// What a generated lister is made of.
 	lister := listers.New[*Network](indexer, schema.GroupResource{Group: networkVersion.Group, Resource: "networks"})
 	names, apps, namespaces := make([]string, count), make([]string, count), make([]string, count)
@@ -139,7 +141,7 @@ func listerWork(args []string) error {
 		for reader := range readers {
 			group.Go(func() {
 				turn, answers := 0, 0
-				for time.Since(begin) < duration {
+				for turn == 0 || time.Since(begin) < duration {
 					for range atOnce {
 						answers += ask(reader*count/8 + turn)
 						turn++

@@ -8,7 +8,7 @@ use std::{io::Write as _, net::TcpListener, thread};
 use clap::Parser;
 use genclient_bench::{
     Result,
-    replay::{Prepared, ceiling, serve},
+    replay::{Framing, Prepared, ceiling, serve},
     shapes::Shape,
 };
 
@@ -24,11 +24,14 @@ struct Args {
     /// How many changes follow.
     #[arg(long, default_value_t = 200_000)]
     updates: usize,
+    /// How streams are cut into HTTP chunks.
+    #[arg(long, default_value = "busy")]
+    framing: Framing,
 }
 
 fn main() -> Result<()> {
     let args = Args::parse();
-    let prepared = Prepared::new(args.shape, args.objects, args.updates);
+    let prepared = Prepared::new(args.shape, args.objects, args.updates, args.framing);
     let bytes = prepared.initial_bytes();
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?.to_string();

@@ -11,36 +11,23 @@ use std::{
 
 use genclient_bench::{
     Result,
-    measure::{Run, cpu, memory},
     replay::{Prepared, go},
     shapes::Shape,
+    target::{Measured, SETTLE, Target},
+    writes::{self, Latencies, PATIENCE, SENT},
 };
-use genclient_runtime::{Client, Event, InformerFactory, factory::InformerFactoryBuilder, object::Watched};
+use genclient_runtime::{
+    Event, InformerFactory, client::connect, factory::InformerFactoryBuilder, object::Watched,
+};
 use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
 use samplecrd_apis::samplecrd::v1::Network;
 
 use crate::{PEER, compact::CompactNetwork};
 
-/// How long the memory is left to settle after the sync.
-const SETTLE: Duration = Duration::from_millis(500);
-
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub(crate) struct Args {
-    /// The replay server's address.
-    #[arg(long)]
-    server: String,
-    /// The form of its objects.
-    #[arg(long, default_value = "network")]
-    shape: Shape,
-    /// How many objects it has.
-    #[arg(long)]
-    objects: usize,
-    /// How many changes follow.
-    #[arg(long, default_value_t = 0)]
-    updates: usize,
-    /// Reads the list in pages.
-    #[arg(long)]
-    paged: bool,
+    #[command(flatten)]
+    target: Target,
     /// Caches networks in a compact form of one's own.
     #[arg(long)]
     compact: bool,
@@ -49,7 +36,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
-        match args.shape {
+        match args.target.shape {
             Shape::Network if args.compact => sync::<CompactNetwork>(args).await,
             Shape::Network => sync::<Network>(args).await,
             Shape::Deployment => sync::<Deployment>(args).await,
@@ -64,22 +51,26 @@ struct Counts {
     updated: AtomicU64,
     /// The version that the handler has come to.
     version: AtomicU64,
+    latencies: Latencies,
 }
 
 async fn sync<K: Watched>(args: &Args) -> Result<()> {
-    let client = Client::try_from(kube::Config::new(format!("http://{}", args.server).parse()?))?;
-    let paged = args.paged;
+    let target = &args.target;
+    let client = connect(target.config().await?)?;
+    let paged = target.paged;
     let factory: InformerFactory = InformerFactoryBuilder::new(client)
+        .keep_managed_fields(target.managed_fields)
         .tweak_list_options(move |options| options.streaming_lists = !paged)
         .build();
     let informer = factory.informer::<K>();
     let _by_app = informer.add_index("app", |object: &K| object.label("app").map(str::to_owned))?;
-    let counts = Arc::new(Counts::default());
+    let (counts, is_real) = (Arc::new(Counts::default()), target.kubeconfig.is_some());
     let counting = counts.clone();
     let registration = informer.add_event_handler(move |event: &Event<K>| match event {
         Event::Added { .. } => {
             counting.added.fetch_add(1, Ordering::Relaxed);
         }
+        Event::Updated { new, .. } if is_real => counting.latencies.heard(new.label(SENT)),
         Event::Updated { old, new, .. } => {
             if old.resource_version() != new.resource_version() {
                 counting.updated.fetch_add(1, Ordering::Relaxed);
@@ -89,48 +80,41 @@ async fn sync<K: Watched>(args: &Args) -> Result<()> {
         Event::Deleted { .. } => {}
     });
 
-    let mut run = Run::new(PEER, work(args));
-    let before = memory()?.0;
-    let begin = Instant::now();
+    let form = if args.compact { ", compact form" } else { "" };
+    let mut measured = Measured::begin(PEER, target, form)?;
     factory.start();
     if !registration.wait_for_sync().await {
         return Err("the informer stopped before it was synced".into());
     }
-    let took = begin.elapsed().as_secs_f64();
-    run.set("sync s", took);
-    run.set("sync µs per object", took * 1e6 / args.objects as f64);
-    let cpu_of_sync = cpu()?;
-    run.set("sync CPU s", cpu_of_sync.as_secs_f64());
-    run.set("peak memory MB", memory()?.1);
-    if counts.added.load(Ordering::Relaxed) != args.objects as u64 || informer.store().len() != args.objects {
+    measured.synced()?;
+    let added = counts.added.load(Ordering::Relaxed);
+    if added != target.objects as u64 || informer.store().len() != target.objects {
         return Err("not every object arrived".into());
     }
     tokio::time::sleep(SETTLE).await;
-    let steady = memory()?.0;
-    run.set("steady memory MB", steady);
-    // There is nothing that could be collected.
-    run.set("steady memory, collected MB", steady);
-    run.set("steady bytes per object", (steady - before) * 1024.0 * 1024.0 / args.objects as f64);
+    measured.settled()?;
+    if target.updates == 0 {
+        return measured.run.print();
+    }
 
-    let begin = Instant::now();
-    let server = args.server.clone();
-    tokio::task::spawn_blocking(move || go(&server)).await??;
-    if args.updates > 0 {
-        let last = Prepared::last_version(args.objects, args.updates);
+    measured.follow();
+    if let Some(server) = target.server.clone() {
+        tokio::task::spawn_blocking(move || go(&server)).await??;
+        let last = Prepared::last_version(target.objects, target.updates);
         while counts.version.load(Ordering::Acquire) < last {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        run.set("updates/s", args.updates as f64 / begin.elapsed().as_secs_f64());
-        run.set("updates CPU s", (cpu()? - cpu_of_sync).as_secs_f64());
-        run.set("memory after updates MB", memory()?.0);
-        let told = counts.updated.load(Ordering::Relaxed) as f64;
-        run.set("updates told one by one %", 100.0 * told / args.updates as f64);
+        measured.followed(target.updates, counts.updated.load(Ordering::Relaxed) as f64)?;
+    } else if let Some(writer) = &target.writer {
+        let writer = writes::start(target, writer)?;
+        let begin = Instant::now();
+        let patience = Duration::from_secs(target.updates as u64) / writes::RATE + PATIENCE;
+        while counts.latencies.count() < target.updates && begin.elapsed() < patience {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        measured.followed(target.updates, counts.latencies.count() as f64)?;
+        counts.latencies.report(&mut measured.run);
+        tokio::task::spawn_blocking(move || writes::finish(writer)).await??;
     }
-    run.print()
-}
-
-fn work(args: &Args) -> String {
-    let mode = if args.paged { "paged" } else { "streamed" };
-    let form = if args.compact { ", compact form" } else { "" };
-    format!("{} {} {mode}{form}", args.objects, args.shape.name())
+    measured.run.print()
 }

@@ -1,10 +1,11 @@
 //! kube-rs' side of the benchmark: its reflector with its store, and a loop that counts what comes.
 //!
-//! The reflector has no index, no old state and no handlers; the loop stands for the handler.
+//! The reflector has no index, no old state and no handlers; the loop stands for the handler. It runs in
+//! a spawned task: polled in the root future of `block_on`, the watcher would share no thread with its
+//! connection and pay for two wake-ups of a thread at each chunk.
 
 use std::{
     fmt::Debug,
-    hash::Hash,
     time::{Duration, Instant},
 };
 
@@ -12,39 +13,27 @@ use clap::Parser;
 use futures::StreamExt as _;
 use genclient_bench::{
     Result,
-    measure::{Run, cpu, memory},
     replay::{Prepared, go},
     shapes::Shape,
+    target::{Measured, SETTLE, Target},
+    writes::{self, Latencies, PATIENCE, SENT},
 };
 use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
 use kube::{
-    Api, Client, CustomResource, Resource,
+    Api, Client, CustomResource, Resource, ResourceExt as _,
     runtime::{WatchStreamExt as _, reflector, watcher},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-/// How long the memory is left to settle after the sync.
-const SETTLE: Duration = Duration::from_millis(500);
-
-#[derive(Parser)]
+#[derive(Clone, Parser)]
 #[command(about = "Measures kube-rs' reflector")]
 struct Args {
-    /// The replay server's address.
+    #[command(flatten)]
+    target: Target,
+    /// Runs everything on one thread, as `#[tokio::main(flavor = "current_thread")]` does.
     #[arg(long)]
-    server: String,
-    /// The form of its objects.
-    #[arg(long, default_value = "network")]
-    shape: Shape,
-    /// How many objects it has.
-    #[arg(long)]
-    objects: usize,
-    /// How many changes follow.
-    #[arg(long, default_value_t = 0)]
-    updates: usize,
-    /// Reads the list in pages.
-    #[arg(long)]
-    paged: bool,
+    one_thread: bool,
 }
 
 /// The same custom resource, as kube-rs' own derive makes it.
@@ -57,31 +46,42 @@ struct NetworkSpec {
 
 fn main() -> Result<()> {
     let args = Args::parse();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    runtime.block_on(async {
-        match args.shape {
+    let mut builder = match args.one_thread {
+        true => tokio::runtime::Builder::new_current_thread(),
+        false => tokio::runtime::Builder::new_multi_thread(),
+    };
+    let runtime = builder.worker_threads(2).enable_all().build()?;
+    let work = async move {
+        match args.target.shape {
             Shape::Network => sync::<Network>(&args).await,
             Shape::Deployment => sync::<Deployment>(&args).await,
             Shape::Pod => sync::<Pod>(&args).await,
         }
-    })
+    };
+    runtime.block_on(async { tokio::spawn(work).await? })
 }
 
 async fn sync<K>(args: &Args) -> Result<()>
 where
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
-    K::DynamicType: Hash + Eq + Clone + Default,
 {
-    let client = Client::try_from(kube::Config::new(format!("http://{}", args.server).parse()?))?;
+    let target = &args.target;
+    let client = Client::try_from(target.config().await?)?;
     let config = watcher::Config::default();
-    let config = if args.paged { config } else { config.streaming_lists() };
+    let config = if target.paged { config } else { config.streaming_lists() };
     let (store, writer) = reflector::store::<K>();
-    let mode = if args.paged { "paged" } else { "streamed" };
-    let mut run = Run::new("kube-rs", format!("{} {} {mode}", args.objects, args.shape.name()));
+    let peer = if args.one_thread { "kube-rs, one thread" } else { "kube-rs" };
+    let mut measured = Measured::begin(peer, target, "")?;
 
-    let before = memory()?.0;
-    let begin = Instant::now();
-    let mut events = Box::pin(watcher(Api::<K>::all(client), config).reflect(writer));
+    let keep = target.managed_fields;
+    let mut events = watcher(Api::<K>::all(client), config)
+        .modify(move |object| {
+            if !keep {
+                object.meta_mut().managed_fields = None;
+            }
+        })
+        .reflect(writer)
+        .boxed();
     let mut added = 0;
     loop {
         match events.next().await.ok_or("the watcher ended")?? {
@@ -90,28 +90,21 @@ where
             _ => {}
         }
     }
-    let took = begin.elapsed().as_secs_f64();
-    run.set("sync s", took);
-    run.set("sync µs per object", took * 1e6 / args.objects as f64);
-    let cpu_of_sync = cpu()?;
-    run.set("sync CPU s", cpu_of_sync.as_secs_f64());
-    run.set("peak memory MB", memory()?.1);
-    if added != args.objects || store.len() != args.objects {
+    measured.synced()?;
+    if added != target.objects || store.len() != target.objects {
         return Err("not every object arrived".into());
     }
     // A watcher works only while it is polled, and nothing comes before the run goes on.
     let _ = tokio::time::timeout(SETTLE, events.next()).await;
-    let steady = memory()?.0;
-    run.set("steady memory MB", steady);
-    // There is nothing that could be collected.
-    run.set("steady memory, collected MB", steady);
-    run.set("steady bytes per object", (steady - before) * 1024.0 * 1024.0 / args.objects as f64);
+    measured.settled()?;
+    if target.updates == 0 {
+        return measured.run.print();
+    }
 
-    let begin = Instant::now();
-    let server = args.server.clone();
-    let going = tokio::task::spawn_blocking(move || go(&server));
-    if args.updates > 0 {
-        let last = Prepared::last_version(args.objects, args.updates).to_string();
+    measured.follow();
+    if let Some(server) = target.server.clone() {
+        let going = tokio::task::spawn_blocking(move || go(&server));
+        let last = Prepared::last_version(target.objects, target.updates).to_string();
         let mut updated = 0;
         loop {
             if let watcher::Event::Apply(object) = events.next().await.ok_or("the watcher ended")?? {
@@ -121,11 +114,22 @@ where
                 }
             }
         }
-        run.set("updates/s", args.updates as f64 / begin.elapsed().as_secs_f64());
-        run.set("updates CPU s", (cpu()? - cpu_of_sync).as_secs_f64());
-        run.set("memory after updates MB", memory()?.0);
-        run.set("updates told one by one %", 100.0 * f64::from(updated) / args.updates as f64);
+        measured.followed(target.updates, f64::from(updated))?;
+        going.await??;
+    } else if let Some(writer) = &target.writer {
+        let writer = writes::start(target, writer)?;
+        let (latencies, begin) = (Latencies::default(), Instant::now());
+        let patience = Duration::from_secs(target.updates as u64) / writes::RATE + PATIENCE;
+        while latencies.count() < target.updates && begin.elapsed() < patience {
+            let left = patience.saturating_sub(begin.elapsed());
+            let Ok(event) = tokio::time::timeout(left, events.next()).await else { break };
+            if let watcher::Event::Apply(object) = event.ok_or("the watcher ended")?? {
+                latencies.heard(object.labels().get(SENT).map(String::as_str));
+            }
+        }
+        measured.followed(target.updates, latencies.count() as f64)?;
+        latencies.report(&mut measured.run);
+        tokio::task::spawn_blocking(move || writes::finish(writer)).await??;
     }
-    going.await??;
-    run.print()
+    measured.run.print()
 }

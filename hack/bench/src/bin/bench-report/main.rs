@@ -1,7 +1,8 @@
-//! From single runs to a table and a chart.
+//! From single runs to tables and a chart.
 
 mod chart;
 mod goals;
+mod readme;
 mod summary;
 
 use std::{fmt::Write as _, fs, path::PathBuf};
@@ -24,26 +25,39 @@ struct Args {
     /// Where the chart goes.
     #[arg(long)]
     chart: PathBuf,
+    /// The machine and the versions, in one line.
+    #[arg(long)]
+    set_up: String,
+    /// The README whose table is replaced.
+    #[arg(long)]
+    readme: Option<PathBuf>,
 }
 
 fn main() -> Result<()> {
     let args = Args::parse();
     let summary = Summary::read(&fs::read_to_string(&args.runs)?)?;
     let ceilings = args.ceilings.map(fs::read_to_string).transpose()?.unwrap_or_default();
-    let text = table(&summary, &ceilings)?;
+    let text = table(&summary, &args.set_up, &ceilings)?;
     print!("{text}");
     fs::write(args.table, text)?;
     fs::write(args.chart, chart::draw(&goals::all(&summary)))?;
+    let figures = readme::table(&summary, &args.set_up);
+    match args.readme {
+        Some(path) => fs::write(&path, readme::replace(&fs::read_to_string(&path)?, &figures)?)?,
+        None => print!("\n{figures}"),
+    }
     Ok(())
 }
 
-fn table(summary: &Summary, ceilings: &str) -> Result<String> {
+fn table(summary: &Summary, set_up: &str, ceilings: &str) -> Result<String> {
     let mut text = String::from("# genclient, kube-rs and client-go on the same work\n\n");
-    text.push_str(
-        "Written by `hack/bench/run.sh`. A figure is the median of several runs, the peers in turn, with \
-         the least and the most in brackets. A ratio is genclient's figure over the peer's. Both Rust sides \
-         use jemalloc.\n\n## Goals\n\n",
-    );
+    writeln!(
+        text,
+        "Written by `hack/bench/run.sh --full` on {set_up}. A figure is the median of several runs, the peers \
+         in turn, with the least and the most in brackets. A ratio is genclient's figure over the peer's; a \
+         goal is measured against the better form of the peer. Both Rust sides use jemalloc. Everybody drops \
+         managedFields, unless it says that they are kept.\n\n## Goals\n"
+    )?;
     text.push_str("| work | against | goal | ratio | reached |\n| --- | --- | --- | --- | --- |\n");
     for goal in goals::all(summary) {
         let reached = if goal.is_reached() { "yes" } else { "**no**" };

@@ -4,8 +4,17 @@ use std::collections::BTreeMap;
 
 use genclient_bench::{Result, measure::Run};
 
-/// The sides, ours first.
-pub(crate) const PEERS: [&str; 3] = ["genclient", "kube-rs", "client-go"];
+/// The sides, ours first. A side that was measured in several forms is there with each.
+pub(crate) const PEERS: [&str; 4] = ["genclient", "kube-rs", "kube-rs, one thread", "client-go"];
+
+/// The forms in which a side was measured.
+fn forms(peer: &str) -> &[&str] {
+    match peer {
+        "genclient" => &PEERS[..1],
+        "kube-rs" => &PEERS[1..3],
+        _ => &PEERS[3..],
+    }
+}
 
 /// The figures of one measure of one peer, in order of size; never empty.
 pub(crate) struct Figures(Vec<f64>);
@@ -85,6 +94,25 @@ impl Summary {
         let theirs = self.get(work, peer, measure)?.median();
         (theirs > 0.0).then(|| ours / theirs)
     }
+
+    /// The median of a peer, in the form in which it is best at this.
+    pub(crate) fn best(&self, work: &str, measure: &str, peer: &str, more_is_better: bool) -> Option<f64> {
+        let medians = forms(peer).iter().filter_map(|form| Some(self.get(work, form, measure)?.median()));
+        medians.reduce(if more_is_better { f64::max } else { f64::min })
+    }
+
+    /// Our median over that of a peer in its best form.
+    pub(crate) fn ratio_to_best(
+        &self,
+        work: &str,
+        measure: &str,
+        peer: &str,
+        more_is_better: bool,
+    ) -> Option<f64> {
+        let ours = self.get(work, PEERS[0], measure)?.median();
+        let theirs = self.best(work, measure, peer, more_is_better)?;
+        (theirs > 0.0).then(|| ours / theirs)
+    }
 }
 
 #[cfg(test)]
@@ -99,5 +127,14 @@ mod tests {
         assert_eq!(summary.ratio("w", "m", "kube-rs"), Some(0.2));
         assert_eq!(summary.ratio("w", "m", "client-go"), None);
         assert_eq!(summary.get("w", "genclient", "m").map(Figures::most), Some(3.0));
+    }
+
+    #[test]
+    fn a_peer_is_taken_in_its_best_form() {
+        let line = |peer, value| format!(r#"{{"peer":"{peer}","work":"w","measures":{{"m":{value}}}}}"#);
+        let lines = [line("genclient", 3), line("kube-rs", 10), line("kube-rs, one thread", 6)];
+        let summary = Summary::read(&lines.join("\n")).unwrap();
+        assert_eq!(summary.ratio_to_best("w", "m", "kube-rs", false), Some(0.5));
+        assert_eq!(summary.ratio_to_best("w", "m", "kube-rs", true), Some(0.3));
     }
 }
