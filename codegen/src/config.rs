@@ -8,13 +8,22 @@
 //! [[client]]
 //! output = "generated/samplecrd" # the folder of the generated crate, relative to this file; or a folder
 //!                                # below a crate's `src`, such as "src/generated": a module of that crate
-//! sources = ["apis"]             # the folders of the crates that hold the annotated types
+//! sources = [
+//!     "apis",                    # the folder of a crate that holds annotated types
+//!     { kubernetes = "1.37" },   # Kubernetes' own kinds, as k8s-openapi has them; perhaps only some
+//!                                # groups: { kubernetes = "1.37", groups = ["apps", "core"] }
+//! ]
+//! features = false               # give each group a Cargo feature of its own. Optional, default false
 //! crds = true                    # write CRD manifests to `crds/` in the package. Optional, default true
 //! expansions = false             # declare the hand-written module `expansions`. Optional, default false
 //! runtime = "genclient_runtime"  # what the package calls the crate `genclient-runtime`. Optional
 //! ```
 
+mod source;
+
 use serde::Deserialize;
+
+pub use source::Source;
 
 /// The whole configuration.
 #[derive(Clone, Debug, Deserialize)]
@@ -34,8 +43,11 @@ pub struct Config {
 pub struct ClientConfig {
     /// The folder of the generated crate or module, relative to the configuration.
     pub output: String,
-    /// The folders of the crates that hold the annotated types, relative to the configuration.
-    pub sources: Vec<String>,
+    /// Where the kinds come from.
+    pub sources: Vec<Source>,
+    /// Whether each group has a Cargo feature of its own.
+    #[serde(default)]
+    pub features: bool,
     /// Whether CRD manifests are written to `crds/` in the package.
     #[serde(default = "yes")]
     pub crds: bool,
@@ -104,7 +116,9 @@ impl Config {
                 return Err(ConfigError::NoOutput);
             }
             for source in &mut client.sources {
-                *source = normal(source)?;
+                if let Source::Folder(folder) = source {
+                    *folder = normal(folder)?;
+                }
             }
         }
         for (i, client) in config.clients.iter().enumerate() {
@@ -153,8 +167,8 @@ mod tests {
             assert!(matches!(parse(output), Err(ConfigError::SharedOutput(_))), "{output}");
         }
         let config = parse("../h").unwrap();
-        assert_eq!(config.clients[0].sources, ["apis"]);
-        assert_eq!((config.clients[1].output.as_str(), config.clients[1].sources[0].as_str()), ("../h", "b"));
+        assert_eq!(config.clients[0].sources, ["apis".into()]);
+        assert_eq!((config.clients[1].output.as_str(), &config.clients[1].sources[0]), ("../h", &"b".into()));
         assert!(matches!(parse("."), Err(ConfigError::NoOutput)));
         assert!(matches!(parse("/tmp/g"), Err(ConfigError::Absolute(_))));
     }

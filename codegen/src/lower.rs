@@ -6,27 +6,46 @@ use crate::{
     attr::{Spanned, TypeRef},
     decl::{ListDecl, ResourceDecl},
     diag::{Ctxt, Diagnostic},
+    kubernetes,
     model::{Group, Method, Model, Resource, TypePath, Version},
     names::{self, Name},
     parse::{Declarations, Found, GroupVersion},
     source::{Location, PublicPaths, Resolved, Sources, locate},
 };
 
+/// A kind, from whichever front end, and the group and version that it belongs to.
+type Kind = (GroupVersion, Resource);
+
 /// Builds the model; what cannot be resolved is told to `cx`.
 pub(crate) fn lower(sources: &Sources, declarations: &Declarations, cx: &Ctxt<Option<Location>>) -> Model {
     let paths: Vec<PublicPaths> = sources.crates.iter().map(PublicPaths::of).collect();
-    let idents = group_idents(&declarations.resources, cx);
-    let mut groups: BTreeMap<String, Group> = BTreeMap::new();
+    let mut kinds = Vec::new();
     for (found, group_version) in &declarations.resources {
-        let ident = idents.get(&group_version.group).cloned().unwrap_or_default();
         let lowering = Lowering { paths: &paths[found.krate], found, cx };
+        kinds
+            .extend(lowering.resource(&declarations.lists).map(|resource| (group_version.clone(), resource)));
+    }
+    orphaned_lists(declarations, cx);
+    kinds.extend(kubernetes::kinds(sources, cx));
+    gather(kinds, sources, cx)
+}
+
+/// Sorts the kinds into groups and versions and gives them their names in generated code.
+fn gather(kinds: Vec<Kind>, sources: &Sources, cx: &Ctxt<Option<Location>>) -> Model {
+    let idents = group_idents(&kinds, cx);
+    shared_idents(&idents, &kinds, cx);
+    let mut groups: BTreeMap<String, Group> = BTreeMap::new();
+    for (group_version, mut resource) in kinds {
+        let ident = idents.get(&group_version.group).cloned().unwrap_or_default();
         let crates = sources.crates.iter().map(|krate| krate.name.as_str());
         let version = names::version_ident(&ident, &group_version.version, crates);
-        let Some(resource) = lowering.resource(&version, &declarations.lists) else { continue };
+        resource.accessor = names::escape(&names::snake_plural(&resource.kind, &resource.plural));
+        resource.module = names::module_within(&version, &names::snake(&resource.kind));
         let group = groups.entry(group_version.group.clone()).or_insert_with(|| Group {
             name: group_version.group.clone(),
             ident,
             versions: Vec::new(),
+            feature: None,
         });
         match group.versions.iter_mut().find(|version| version.name == group_version.version) {
             Some(version) => version.resources.push(resource),
@@ -37,8 +56,6 @@ pub(crate) fn lower(sources: &Sources, declarations: &Declarations, cx: &Ctxt<Op
             }),
         }
     }
-    orphaned_lists(declarations, cx);
-    shared_idents(&groups, &declarations.resources, cx);
     let mut model = Model { groups: groups.into_values().collect() };
     model.groups.sort_by(|a, b| a.ident.cmp(&b.ident));
     for group in &mut model.groups {
@@ -52,12 +69,9 @@ pub(crate) fn lower(sources: &Sources, declarations: &Declarations, cx: &Ctxt<Op
 
 /// The name of each group in generated code: the given one, else the first label of the group's
 /// name, with as many more labels as tell it from the others.
-fn group_idents(
-    resources: &[(Found<ResourceDecl>, GroupVersion)],
-    cx: &Ctxt<Option<Location>>,
-) -> BTreeMap<String, String> {
+fn group_idents(kinds: &[Kind], cx: &Ctxt<Option<Location>>) -> BTreeMap<String, String> {
     let mut given: BTreeMap<&str, (&str, &Location)> = BTreeMap::new();
-    for (_, group_version) in resources {
+    for (group_version, _) in kinds {
         let Some((ident, location)) = &group_version.ident else { continue };
         match given.get(group_version.group.as_str()) {
             Some((other, first)) if other != ident => cx.error(
@@ -89,7 +103,7 @@ fn group_idents(
         }
     }
     let all: std::collections::BTreeSet<&str> =
-        resources.iter().map(|(_, group_version)| group_version.group.as_str()).collect();
+        kinds.iter().map(|(group_version, _)| group_version.group.as_str()).collect();
     let derived = |group: &str, labels: usize| match group {
         "" => "core".to_owned(),
         _ => group.split('.').take(labels).collect::<Vec<_>>().join("_").replace('-', "_"),
@@ -126,26 +140,19 @@ fn group_idents(
 }
 
 /// Two groups under one name would be one folder. Where both names are given, that has been told of.
-fn shared_idents(
-    groups: &BTreeMap<String, Group>,
-    resources: &[(Found<ResourceDecl>, GroupVersion)],
-    cx: &Ctxt<Option<Location>>,
-) {
-    let place = |group: &Group| resources.iter().find(|(_, found)| found.group == group.name);
-    let mut idents: BTreeMap<&str, &Group> = BTreeMap::new();
-    for group in groups.values() {
-        let Some(other) = idents.insert(&group.ident, group) else { continue };
-        let (Some((found, here)), Some((first, there))) = (place(group), place(other)) else { continue };
+fn shared_idents(idents: &BTreeMap<String, String>, kinds: &[Kind], cx: &Ctxt<Option<Location>>) {
+    let place = |group: &str| kinds.iter().find(|(found, _)| found.group == group);
+    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+    for (group, ident) in idents {
+        let Some(other) = seen.insert(ident, group) else { continue };
+        let (Some((here, resource)), Some((there, first))) = (place(group), place(other)) else { continue };
         if here.ident.is_some() && there.ident.is_some() {
             continue;
         }
         cx.error(
             Diagnostic::new(
-                Some(found.location.clone()),
-                format!(
-                    "the groups `{}` and `{}` would both be called `{}`",
-                    other.name, group.name, group.ident
-                ),
+                Some(resource.location.clone()),
+                format!("the groups `{other}` and `{group}` would both be called `{ident}`"),
             )
             .help("choose another name for one of them: `group_version!(\"…\", ident = \"…\")`")
             .related(Some(first.location.clone()), "the first one is here"),
@@ -180,7 +187,7 @@ struct Lowering<'a> {
 }
 
 impl Lowering<'_> {
-    fn resource(&self, version: &str, lists: &[Found<ListDecl>]) -> Option<Resource> {
+    fn resource(&self, lists: &[Found<ListDecl>]) -> Option<Resource> {
         let decl = &self.found.decl;
         let kind = decl.ident.to_string();
         let type_path = match &decl.attrs.path {
@@ -217,8 +224,6 @@ impl Lowering<'_> {
         }
         let plural = decl.plural();
         Some(Resource {
-            accessor: names::escape(&names::snake_plural(&kind, &plural)),
-            module: names::module_within(version, &names::snake(&kind)),
             docs: decl.docs.clone(),
             namespaced: !decl.attrs.cluster_scoped,
             verbs: decl.attrs.verbs.verbs(decl.status_subresource()),
@@ -235,8 +240,8 @@ impl Lowering<'_> {
                 .map(|(key, value)| (key.value.clone(), value.value.clone()))
                 .collect(),
             location: self.found.location.clone(),
-            kind,
             plural,
+            ..Resource::new(kind)
         })
     }
 

@@ -7,6 +7,7 @@
 mod cfg;
 mod import;
 mod manifest;
+mod packages;
 mod paths;
 mod scope;
 mod walk;
@@ -21,12 +22,15 @@ use std::{
 use proc_macro2::Span;
 
 use crate::{
+    config::Source,
     diag::{Ctxt, Diagnostic},
+    kubernetes::{self, Kubernetes},
     names::Name,
 };
 
 pub use cfg::Condition;
 pub(crate) use cfg::Configured;
+pub use packages::{Package, PackageLibrary, Packages};
 pub(crate) use paths::PublicPaths;
 pub(crate) use scope::{Resolved, is_group_version};
 
@@ -122,6 +126,8 @@ pub struct SourceCrate {
 pub struct Sources {
     /// The crates.
     pub crates: Vec<SourceCrate>,
+    /// The versions of Kubernetes.
+    pub(crate) kubernetes: Vec<Kubernetes>,
     /// Every file that was read.
     pub files: Vec<SourceFile>,
     /// What could not be read or parsed.
@@ -129,13 +135,25 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Reads the crates in these folders.
-    pub fn load(reader: &dyn ReadFile, folders: &[String]) -> Self {
+    /// Reads these sources. Those that are not in folders are looked up among the packages.
+    pub fn load(reader: &dyn ReadFile, from: &[Source], packages: &Packages) -> Self {
         let mut sources = Self::default();
         let cx = Ctxt::new();
-        for folder in folders {
-            if let Some(krate) = walk::load_crate(reader, folder, &mut sources.files, &cx) {
-                sources.crates.push(krate);
+        for source in from {
+            match source {
+                Source::Folder(folder) => {
+                    sources.crates.extend(walk::load_crate(reader, folder, &mut sources.files, &cx));
+                }
+                Source::Kubernetes { version, groups } => {
+                    let package = packages.k8s_openapi().map_err(|message| {
+                        Error::new(None, message).help(
+                            "Kubernetes' kinds come from the `k8s-openapi` that `genclient-runtime` uses",
+                        )
+                    });
+                    let Some(package) = cx.ok(package) else { continue };
+                    let found = kubernetes::read(reader, package, version, groups, &mut sources.files, &cx);
+                    sources.kubernetes.extend(found);
+                }
             }
         }
         sources.errors = cx.check().err().unwrap_or_default();

@@ -10,13 +10,15 @@ use genclient::{
     config::{ClientConfig, Config},
     generate,
     layout::Layout,
+    model,
+    model::Feature,
     plan::{Count, Lock, Plan, Written},
     source::{Folder, Sources},
 };
 
 use crate::{
     args::GenerateArgs,
-    crds, package,
+    crds, metadata, package,
     print::{note, out},
     report::Failure,
     version,
@@ -35,6 +37,8 @@ struct Client<'a> {
     package: PathBuf,
     /// Its code.
     files: Vec<GeneratedFile>,
+    /// The features that its package gets, if it has to be made.
+    features: Vec<Feature>,
 }
 
 /// Generates what the configuration in a folder names.
@@ -71,9 +75,23 @@ fn load<'a>(folder: &Path, config: &Config, client: &'a ClientConfig) -> Result<
     let package = folder.join(&layout.package);
     version::check(&package)?;
     match generate(&sources, &layout, config, client) {
-        Ok(files) => Ok(Client { config: client, layout, package, files }),
+        Ok(files) => {
+            let features = if layout.is_new { features(&sources, client) } else { Vec::new() };
+            Ok(Client { config: client, layout, package, files, features })
+        }
         Err(errors) => Err(Failure::sources(sources, errors)),
     }
+}
+
+/// The features of a client's groups.
+fn features(sources: &Sources, client: &ClientConfig) -> Vec<Feature> {
+    let model = model(sources).ok().filter(|_| client.features);
+    model
+        .map(|model| model.with_features().groups)
+        .into_iter()
+        .flatten()
+        .filter_map(|group| group.feature)
+        .collect()
 }
 
 /// Where a client's code goes, and its sources.
@@ -81,7 +99,8 @@ pub(crate) fn read(folder: &Path, client: &ClientConfig) -> Result<(Layout, Sour
     let reader = Folder(folder.to_path_buf());
     let failed = |error| Failure::sources(Sources::default(), vec![error]);
     let layout = Layout::find(&reader, client).map_err(failed)?;
-    let sources = layout.sources(&reader, client).map_err(failed)?;
+    let packages = metadata::packages(folder, client, &layout)?;
+    let sources = layout.sources(&reader, client, &packages).map_err(failed)?;
     Ok((layout, sources))
 }
 
@@ -98,7 +117,7 @@ impl Client<'_> {
             plan.create(
                 &self.package,
                 &self.layout.package,
-                package::manifest(self.config, &self.layout, &self.package),
+                package::manifest(self.config, &self.layout, &self.package, &self.features),
             )?;
         }
         Ok(plan.compare(&self.package, &self.layout.package, &self.layout.folders(), files)?)

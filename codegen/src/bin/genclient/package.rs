@@ -4,13 +4,19 @@ use std::{fmt::Write as _, fs, path::Path};
 
 use genclient::{
     GeneratedFile,
-    config::ClientConfig,
+    config::{ClientConfig, Source},
     layout::{Layout, new_package_name},
+    model::Feature,
 };
 use toml_edit::{DocumentMut, Item, Value};
 
 /// The manifest of a new package: the runtime as the first source crate names it, and the source crates.
-pub(crate) fn manifest(client: &ClientConfig, layout: &Layout, package: &Path) -> GeneratedFile {
+pub(crate) fn manifest(
+    client: &ClientConfig,
+    layout: &Layout,
+    package: &Path,
+    features: &[Feature],
+) -> GeneratedFile {
     let up = "../".repeat(layout.package.split('/').filter(|name| !name.is_empty()).count());
     let base = package.ancestors().nth(up.len() / 3).unwrap_or(package);
     let mut text = format!(
@@ -21,6 +27,7 @@ pub(crate) fn manifest(client: &ClientConfig, layout: &Layout, package: &Path) -
         .sources
         .iter()
         .filter_map(|source| {
+            let Source::Folder(source) = source else { return None };
             let text = fs::read_to_string(base.join(source).join("Cargo.toml")).ok()?;
             Some((source.clone(), text.parse().ok()?))
         })
@@ -39,6 +46,14 @@ pub(crate) fn manifest(client: &ClientConfig, layout: &Layout, package: &Path) -
     for (name, dependency) in dependencies {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{name} = {dependency}");
+    }
+    if !features.is_empty() {
+        text.push_str(
+            "\n# One for each group, with those of the groups whose types its clients take.\n[features]\n",
+        );
+    }
+    for Feature { name, needs } in features {
+        let _ = writeln!(text, "{name} = {needs:?}");
     }
     GeneratedFile { path: "Cargo.toml".to_owned(), text }
 }
