@@ -86,10 +86,10 @@ fn declared(line: &str) -> Option<&str> {
 
 /// The versions of Kubernetes that the root of k8s-openapi declares: `mod v1_36;` is `1.36`.
 fn versions(root: &str) -> Vec<String> {
-    let words = root.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    let mut versions: Vec<String> = words
-        .filter_map(|word| word.strip_prefix("v1_").filter(|minor| minor.parse::<u32>().is_ok()))
-        .map(|minor| format!("1.{minor}"))
+    let declared = root.split("mod v1_").skip(1).filter_map(|rest| rest.split_once(';'));
+    let mut versions: Vec<String> = declared
+        .filter(|(minor, _)| minor.parse::<u32>().is_ok())
+        .map(|(minor, _)| format!("1.{minor}"))
         .collect();
     versions.sort();
     versions.dedup();
@@ -114,6 +114,7 @@ mod tests {
         let root =
             "#[cfg(k8s_openapi_enabled_version=\"1.33\")] mod v1_33;\n pub use self::v1_33::*;\nmod v1_9;";
         assert_eq!(versions(root), ["1.33", "1.9"]);
+        assert!(versions("// such as v1_50").is_empty());
         assert_eq!(declared("pub mod api;"), Some("api"));
         assert_eq!(declared("mod list;"), Some("list"));
         assert_eq!(declared("pub use self::list::List;"), None);

@@ -12,6 +12,9 @@ use crate::{
     model::{Group, TypePath},
 };
 
+/// What imports are sorted by: the path, the name in the file, and the feature.
+type Key = (String, String, Option<String>);
+
 /// What needs no import, and what an import would hide.
 const PRELUDE: [&str; 16] = [
     "Box", "Clone", "Debug", "Default", "Drop", "Err", "From", "Into", "Iterator", "None", "Ok", "Option",
@@ -117,7 +120,7 @@ impl<'a> Uses<'a> {
 
     /// The imports as items: the standard library's, those of other crates, those of this crate.
     pub fn items(self) -> Vec<Vec<Item>> {
-        let mut groups: [BTreeMap<(String, String, Option<String>), Item>; 3] = Default::default();
+        let mut groups: [BTreeMap<Key, Item>; 3] = Default::default();
         let mut add = |path: &[String], alias: &str, feature: &Option<String>, tree: TokenStream| {
             let group = match path.first().map(String::as_str) {
                 Some("std") => 0,
