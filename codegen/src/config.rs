@@ -9,9 +9,11 @@
 //! output = "generated/samplecrd" # the folder of the generated crate, relative to this file; or a folder
 //!                                # below a crate's `src`, such as "src/generated": a module of that crate
 //! sources = [
-//!     "apis",                    # the folder of a crate that holds annotated types
+//!     "apis",                    # the folder of a crate with annotated types, or kube's custom resources
+//!     { package = "gateway-api" }, # a package of the dependency graph, with kube's custom resources
 //!     { kubernetes = "1.37" },   # Kubernetes' own kinds, as k8s-openapi has them; perhaps only some
 //!                                # groups: { kubernetes = "1.37", groups = ["apps", "core"] }
+//!     { folder = "kinds", crds = true }, # write CRDs for kube's custom resources too, which have their own
 //! ]
 //! features = false               # give each group a Cargo feature of its own. Optional, default false
 //! crds = true                    # write CRD manifests to `crds/` in the package. Optional, default true
@@ -116,7 +118,7 @@ impl Config {
                 return Err(ConfigError::NoOutput);
             }
             for source in &mut client.sources {
-                if let Source::Folder(folder) = source {
+                if let Source::Folder { folder, .. } = source {
                     *folder = normal(folder)?;
                 }
             }

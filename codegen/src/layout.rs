@@ -106,7 +106,7 @@ impl Layout {
         }
         let root = Path::new(&self.package).join(self.root());
         let sources = Sources::load(&Without { reader, root: &root }, &client.sources, packages);
-        let own = sources.crates.iter().find(|krate| krate.folder == self.package);
+        let own = sources.crates.iter().find(|krate| krate.package.is_none() && krate.folder == self.package);
         let declares = |krate: &SourceCrate| {
             let path =
                 |module: &Module| module.path.iter().map(|name| name.as_str().to_owned()).collect::<Vec<_>>();

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    attr::{Spanned, TypeRef},
-    decl::{ListDecl, ResourceDecl},
+    attr::{MethodAttr, Spanned, TypeRef},
+    decl::{CustomResourceDecl, ListDecl, ResourceDecl},
     diag::{Ctxt, Diagnostic},
     kubernetes,
     model::{Group, Method, Model, Resource, TypePath, Version},
@@ -21,9 +21,12 @@ pub(crate) fn lower(sources: &Sources, declarations: &Declarations, cx: &Ctxt<Op
     let paths: Vec<PublicPaths> = sources.crates.iter().map(PublicPaths::of).collect();
     let mut kinds = Vec::new();
     for (found, group_version) in &declarations.resources {
-        let lowering = Lowering { paths: &paths[found.krate], found, cx };
-        kinds
-            .extend(lowering.resource(&declarations.lists).map(|resource| (group_version.clone(), resource)));
+        let resource = Lowering::of(&paths, found, cx).resource(found, &declarations.lists);
+        kinds.extend(resource.map(|resource| (group_version.clone(), resource)));
+    }
+    for found in &declarations.custom_resources {
+        let crd = sources.crates[found.krate].crds;
+        kinds.extend(Lowering::of(&paths, found, cx).custom_resource(&found.decl, crd));
     }
     orphaned_lists(declarations, cx);
     kinds.extend(kubernetes::kinds(sources, cx));
@@ -180,23 +183,27 @@ fn orphaned_lists(declarations: &Declarations, cx: &Ctxt<Option<Location>>) {
     }
 }
 
+/// The place of a declaration, from which its names are resolved.
 struct Lowering<'a> {
     paths: &'a PublicPaths,
-    found: &'a Found<ResourceDecl>,
+    module: &'a [Name],
+    location: &'a Location,
     cx: &'a Ctxt<Option<Location>>,
 }
 
-impl Lowering<'_> {
-    fn resource(&self, lists: &[Found<ListDecl>]) -> Option<Resource> {
-        let decl = &self.found.decl;
+impl<'a> Lowering<'a> {
+    fn of<T>(paths: &'a [PublicPaths], found: &'a Found<T>, cx: &'a Ctxt<Option<Location>>) -> Self {
+        Self { paths: &paths[found.krate], module: &found.module, location: &found.location, cx }
+    }
+
+    /// A struct with `#[derive(GenClient)]`.
+    fn resource(&self, found: &Found<ResourceDecl>, lists: &[Found<ListDecl>]) -> Option<Resource> {
+        let decl = &found.decl;
         let kind = decl.ident.to_string();
-        let type_path = match &decl.attrs.path {
-            Some(path) => self.given_path(path),
-            None => self.public_path(&kind, &self.found.location),
-        };
+        let type_path = self.type_path(&kind, decl.attrs.path.as_ref());
         let list = lists.iter().find(|list| {
-            list.krate == self.found.krate
-                && list.module == self.found.module
+            list.krate == found.krate
+                && list.module == found.module
                 && list.decl.ident == format!("{kind}List")
         });
         let list_path = match (list, &decl.attrs.path) {
@@ -210,8 +217,63 @@ impl Lowering<'_> {
             }
             (Some(list), None) => self.public_path(&list.decl.ident.to_string(), &list.location).map(Some),
         };
+        let methods = self.methods(&decl.attrs.methods)?;
+        Some(Resource {
+            docs: decl.docs.clone(),
+            namespaced: !decl.attrs.cluster_scoped,
+            verbs: decl.attrs.verbs.verbs(decl.status_subresource()),
+            methods,
+            type_path,
+            list_path: list_path.flatten(),
+            crd: !decl.attrs.no_crd,
+            storage: decl.attrs.storage.as_ref().map(|storage| storage.value),
+            annotations: decl
+                .attrs
+                .annotations
+                .iter()
+                .map(|(key, value)| (key.value.clone(), value.value.clone()))
+                .collect(),
+            location: found.location.clone(),
+            plural: decl.plural(),
+            ..Resource::new(kind)
+        })
+    }
+
+    /// A struct with kube's `#[derive(CustomResource)]`, which stands for another one.
+    fn custom_resource(&self, decl: &CustomResourceDecl, crd: bool) -> Option<Kind> {
+        let type_path = self.type_path(&decl.root, decl.attrs.path.as_ref());
+        let methods = self.methods(&decl.attrs.methods)?;
+        let resource = Resource {
+            docs: decl.docs.clone(),
+            plural: decl.plural.clone(),
+            namespaced: decl.namespaced,
+            verbs: decl.attrs.verbs.verbs(decl.has_status),
+            methods,
+            type_path,
+            crd,
+            storage: Some(decl.storage),
+            annotations: decl.annotations.clone(),
+            location: self.location.clone(),
+            ..Resource::new(decl.kind.clone())
+        };
+        let (group, version) = (decl.group.clone(), decl.version.clone());
+        Some((GroupVersion { group, version, ident: None }, resource))
+    }
+
+    /// The path of a kind's struct. One without a path has been told of, and still counts in what is checked
+    /// next.
+    fn type_path(&self, name: &str, given: Option<&Spanned<String>>) -> TypePath {
+        let path = match given {
+            Some(path) => self.given_path(name, path),
+            None => self.public_path(name, self.location),
+        };
+        path.unwrap_or_else(|| TypePath(self.definition(name)))
+    }
+
+    /// The extra methods, if the types that they name can be found.
+    fn methods(&self, attrs: &[MethodAttr]) -> Option<Vec<Method>> {
         let mut methods = Vec::new();
-        for method in &decl.attrs.methods {
+        for method in attrs {
             let input = self.type_of(method.input.as_ref());
             let result = self.type_of(method.result.as_ref());
             methods.push(Method {
@@ -222,43 +284,22 @@ impl Lowering<'_> {
                 result: result?,
             });
         }
-        let plural = decl.plural();
-        Some(Resource {
-            docs: decl.docs.clone(),
-            namespaced: !decl.attrs.cluster_scoped,
-            verbs: decl.attrs.verbs.verbs(decl.status_subresource()),
-            methods,
-            // A kind without a path has been told of, and still counts in what is checked next.
-            type_path: type_path.unwrap_or_else(|| TypePath(self.definition(&kind))),
-            list_path: list_path.flatten(),
-            crd: !decl.attrs.no_crd,
-            storage: decl.attrs.storage.as_ref().map(|storage| storage.value),
-            annotations: decl
-                .attrs
-                .annotations
-                .iter()
-                .map(|(key, value)| (key.value.clone(), value.value.clone()))
-                .collect(),
-            location: self.found.location.clone(),
-            plural,
-            ..Resource::new(kind)
-        })
+        Some(methods)
     }
 
     /// The names that lead to a type of this module.
     fn definition(&self, name: &str) -> Vec<Name> {
-        [&self.found.module[..], &[Name::new(name)]].concat()
+        [self.module, &[Name::new(name)]].concat()
     }
 
     /// The path that a person gave. It may lead where the sources do not show it, but not elsewhere.
-    fn given_path(&self, path: &Spanned<String>) -> Option<TypePath> {
+    fn given_path(&self, kind: &str, path: &Spanned<String>) -> Option<TypePath> {
         let given = written_path(&path.value);
-        let kind = self.found.decl.ident.to_string();
         match self.paths.leads_to(&given.0) {
-            Some(other) if other != self.definition(&kind) => {
+            Some(other) if other != self.definition(kind) => {
                 self.cx.error(
                     Diagnostic::new(
-                        Some(locate(self.found.location.file, path.span)),
+                        Some(locate(self.location.file, path.span)),
                         format!("`{}` leads to a different type", path.value),
                     )
                     .help(format!("name the path under which other crates find this `{kind}`")),
@@ -298,9 +339,9 @@ impl Lowering<'_> {
         if reference.absolute {
             return Some(Some(written_path(&reference.path)));
         }
-        let at = locate(self.found.location.file, reference.span);
+        let at = locate(self.location.file, reference.span);
         let written = written_path(&reference.path).0;
-        let path = match self.paths.resolve(&self.found.module, &written) {
+        let path = match self.paths.resolve(self.module, &written) {
             Some(Resolved::Local(definition)) => self.paths.path(&definition),
             Some(Resolved::External(path)) => Some(path),
             None => None,

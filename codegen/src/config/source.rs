@@ -10,8 +10,20 @@ use serde::{
 /// Where kinds come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The crate in a folder, relative to the configuration.
-    Folder(String),
+    /// The crate in a folder.
+    Folder {
+        /// The folder, relative to the configuration.
+        folder: String,
+        /// Whether CRDs are written for kube's custom resources too, which have their own.
+        crds: bool,
+    },
+    /// A package of the dependency graph.
+    Package {
+        /// The package's name.
+        package: String,
+        /// Whether CRDs are written for its kinds.
+        crds: bool,
+    },
     /// Kubernetes' own kinds, as k8s-openapi has them.
     Kubernetes {
         /// The version of Kubernetes, such as `1.37`.
@@ -23,17 +35,45 @@ pub enum Source {
 
 impl From<&str> for Source {
     fn from(folder: &str) -> Self {
-        Self::Folder(folder.to_owned())
+        Self::Folder { folder: folder.to_owned(), crds: false }
     }
 }
 
-/// The form of a source that is not a folder.
+/// A source that is written as a table.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
-    kubernetes: String,
-    #[serde(default)]
-    groups: Vec<String>,
+    folder: Option<String>,
+    package: Option<String>,
+    kubernetes: Option<String>,
+    crds: Option<bool>,
+    groups: Option<Vec<String>>,
+}
+
+impl Table {
+    fn source(self) -> Result<Source, String> {
+        let crds = self.crds.unwrap_or_default();
+        match (self.folder, self.package, self.kubernetes) {
+            (None, None, Some(_)) if self.crds.is_some() => {
+                Err("Kubernetes' own kinds have no CRDs; remove `crds`".to_owned())
+            }
+            (None, None, Some(version)) if !is_version(&version) => {
+                Err(format!("`{version}` is not a version of Kubernetes, which is written like `1.37`"))
+            }
+            (None, None, Some(version)) => {
+                Ok(Source::Kubernetes { version, groups: self.groups.unwrap_or_default() })
+            }
+            _ if self.groups.is_some() => Err("`groups` belongs to `kubernetes`".to_owned()),
+            (Some(folder), None, None) => Ok(Source::Folder { folder, crds }),
+            (None, Some(package), None) => Ok(Source::Package { package, crds }),
+            _ => Err("a source has exactly one of `folder`, `package` and `kubernetes`".to_owned()),
+        }
+    }
+}
+
+fn is_version(text: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    text.split_once('.').is_some_and(|(major, minor)| number(major) && number(minor))
 }
 
 impl<'de> Deserialize<'de> for Source {
@@ -48,7 +88,9 @@ impl<'de> Visitor<'de> for SourceVisitor {
     type Value = Source;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the folder of a crate, or a table such as `{ kubernetes = \"1.37\" }`")
+        f.write_str(
+            "the folder of a crate, or a table such as `{ package = \"…\" }` or `{ kubernetes = \"1.37\" }`",
+        )
     }
 
     fn visit_str<E: Error>(self, folder: &str) -> Result<Source, E> {
@@ -56,15 +98,6 @@ impl<'de> Visitor<'de> for SourceVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Source, A::Error> {
-        let Table { kubernetes, groups } = Table::deserialize(MapAccessDeserializer::new(map))?;
-        let number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
-        match kubernetes.split_once('.') {
-            Some((major, minor)) if number(major) && number(minor) => {
-                Ok(Source::Kubernetes { version: kubernetes, groups })
-            }
-            _ => Err(A::Error::custom(format!(
-                "`{kubernetes}` is not a version of Kubernetes, which is written like `1.37`"
-            ))),
-        }
+        Table::deserialize(MapAccessDeserializer::new(map))?.source().map_err(A::Error::custom)
     }
 }

@@ -5,6 +5,7 @@
 //! the errors of all files are shown together.
 
 mod cfg;
+mod features;
 mod import;
 mod manifest;
 mod packages;
@@ -113,8 +114,12 @@ impl Module {
 pub struct SourceCrate {
     /// The name by which other crates import it.
     pub name: String,
-    /// The crate's folder, as the configuration names it.
+    /// The crate's folder or package, as the configuration names it.
     pub folder: String,
+    /// The name and version of the package, if it was found in the dependency graph.
+    pub package: Option<(String, String)>,
+    /// Whether CRDs are written for kube's custom resources.
+    pub crds: bool,
     /// Whether the crate is of the edition of 2015, in which a `use` starts at the root.
     pub edition_2015: bool,
     /// Its root module.
@@ -141,8 +146,14 @@ impl Sources {
         let cx = Ctxt::new();
         for source in from {
             match source {
-                Source::Folder(folder) => {
-                    sources.crates.extend(walk::load_crate(reader, folder, &mut sources.files, &cx));
+                Source::Folder { folder, crds } => {
+                    let krate = walk::load_folder(reader, folder, &mut sources.files, &cx);
+                    sources.crates.extend(krate.map(|krate| SourceCrate { crds: *crds, ..krate }));
+                }
+                Source::Package { package, crds } => {
+                    let Some(package) = cx.ok(packages.find(package)) else { continue };
+                    let krate = walk::load_package(reader, package, &mut sources.files, &cx);
+                    sources.crates.extend(krate.map(|krate| SourceCrate { crds: *crds, ..krate }));
                 }
                 Source::Kubernetes { version, groups } => {
                     let package = packages.k8s_openapi().map_err(|message| {

@@ -11,14 +11,15 @@ use genclient::{
     generate,
     layout::Layout,
     model,
-    model::Feature,
+    model::Model,
     plan::{Count, Lock, Plan, Written},
     source::{Folder, Sources},
 };
 
 use crate::{
     args::GenerateArgs,
-    crds, metadata, package,
+    crds, metadata,
+    package::{self, Made},
     print::{note, out},
     report::Failure,
     version,
@@ -37,8 +38,8 @@ struct Client<'a> {
     package: PathBuf,
     /// Its code.
     files: Vec<GeneratedFile>,
-    /// The features that its package gets, if it has to be made.
-    features: Vec<Feature>,
+    /// What its package gets, if it has to be made.
+    made: Made,
 }
 
 /// Generates what the configuration in a folder names.
@@ -76,22 +77,19 @@ fn load<'a>(folder: &Path, config: &Config, client: &'a ClientConfig) -> Result<
     version::check(&package)?;
     match generate(&sources, &layout, config, client) {
         Ok(files) => {
-            let features = if layout.is_new { features(&sources, client) } else { Vec::new() };
-            Ok(Client { config: client, layout, package, files, features })
+            let made = if layout.is_new { made(&sources, client) } else { Made::default() };
+            Ok(Client { config: client, layout, package, files, made })
         }
         Err(errors) => Err(Failure::sources(sources, errors)),
     }
 }
 
-/// The features of a client's groups.
-fn features(sources: &Sources, client: &ClientConfig) -> Vec<Feature> {
-    let model = model(sources).ok().filter(|_| client.features);
-    model
-        .map(|model| model.with_features().groups)
-        .into_iter()
-        .flatten()
-        .filter_map(|group| group.feature)
-        .collect()
+/// What the package of a client gets.
+fn made(sources: &Sources, client: &ClientConfig) -> Made {
+    let model = model(sources).ok().filter(|_| client.features).map(Model::with_features);
+    let groups = model.into_iter().flat_map(|model| model.groups);
+    let packages = sources.crates.iter().filter_map(|krate| krate.package.clone());
+    Made { features: groups.filter_map(|group| group.feature).collect(), dependencies: packages.collect() }
 }
 
 /// Where a client's code goes, and its sources.
@@ -117,7 +115,7 @@ impl Client<'_> {
             plan.create(
                 &self.package,
                 &self.layout.package,
-                package::manifest(self.config, &self.layout, &self.package, &self.features),
+                package::manifest(self.config, &self.layout, &self.package, &self.made),
             )?;
         }
         Ok(plan.compare(&self.package, &self.layout.package, &self.layout.folders(), files)?)

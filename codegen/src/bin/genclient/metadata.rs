@@ -16,7 +16,7 @@ use crate::report::Failure;
 
 /// The packages that a client's sources may name. Crates in folders need none, and cargo is not asked.
 pub(crate) fn packages(folder: &Path, client: &ClientConfig, layout: &Layout) -> Result<Packages, Failure> {
-    if client.sources.iter().all(|source| matches!(source, Source::Folder(_))) {
+    if client.sources.iter().all(|source| matches!(source, Source::Folder { .. })) {
         return Ok(Packages::default());
     }
     let manifest = manifest(folder, layout).ok_or_else(|| {
@@ -35,7 +35,9 @@ pub(crate) fn packages(folder: &Path, client: &ClientConfig, layout: &Layout) ->
         return Err(Failure::message(format!("`cargo metadata` failed: {}", text.trim()))
             .help("sources that are dependencies are found through the workspace's dependency graph"));
     }
+    let own = folder.join(&layout.package);
     Packages::parse(&String::from_utf8_lossy(&output.stdout))
+        .map(|packages| packages.seen_from(&std::path::absolute(&own).unwrap_or(own)))
         .map_err(|error| Failure::message(format!("cannot read what `cargo metadata` printed: {error}")))
 }
 

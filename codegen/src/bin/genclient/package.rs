@@ -10,13 +10,17 @@ use genclient::{
 };
 use toml_edit::{DocumentMut, Item, Value};
 
+/// What the manifest of a new package has beside the folders of its sources.
+#[derive(Default)]
+pub(crate) struct Made {
+    /// The features of its groups.
+    pub features: Vec<Feature>,
+    /// The packages that its sources name, with their versions.
+    pub dependencies: Vec<(String, String)>,
+}
+
 /// The manifest of a new package: the runtime as the first source crate names it, and the source crates.
-pub(crate) fn manifest(
-    client: &ClientConfig,
-    layout: &Layout,
-    package: &Path,
-    features: &[Feature],
-) -> GeneratedFile {
+pub(crate) fn manifest(client: &ClientConfig, layout: &Layout, package: &Path, made: &Made) -> GeneratedFile {
     let up = "../".repeat(layout.package.split('/').filter(|name| !name.is_empty()).count());
     let base = package.ancestors().nth(up.len() / 3).unwrap_or(package);
     let mut text = format!(
@@ -27,7 +31,7 @@ pub(crate) fn manifest(
         .sources
         .iter()
         .filter_map(|source| {
-            let Source::Folder(source) = source else { return None };
+            let Source::Folder { folder: source, .. } = source else { return None };
             let text = fs::read_to_string(base.join(source).join("Cargo.toml")).ok()?;
             Some((source.clone(), text.parse().ok()?))
         })
@@ -42,17 +46,19 @@ pub(crate) fn manifest(
             dependencies.push((name.to_owned(), format!("{{ path = \"{up}{source}\" }}")));
         }
     }
+    dependencies
+        .extend(made.dependencies.iter().map(|(name, version)| (name.clone(), format!("{version:?}"))));
     dependencies.sort();
     for (name, dependency) in dependencies {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{name} = {dependency}");
     }
-    if !features.is_empty() {
+    if !made.features.is_empty() {
         text.push_str(
             "\n# One for each group, with those of the groups whose types its clients take.\n[features]\n",
         );
     }
-    for Feature { name, needs } in features {
+    for Feature { name, needs } in &made.features {
         let _ = writeln!(text, "{name} = {needs:?}");
     }
     GeneratedFile { path: "Cargo.toml".to_owned(), text }
