@@ -44,6 +44,18 @@ pub fn gen_client_list(input: TokenStream) -> TokenStream {
     expand(|cx| list::derive(cx, &input))
 }
 
+/// Lets `#[genclient(…)]` stand beside kube's `#[derive(CustomResource)] #[kube(…)]`.
+///
+/// It says what `#[kube(…)]` cannot: which verbs the generated client has, and its extra methods. The derive
+/// adds nothing to the struct; it checks what both attributes say of the client.
+#[proc_macro_derive(GenClientOptions, attributes(genclient, kube))]
+pub fn gen_client_options(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    expand(|cx| {
+        genclient::decl::CustomResourceDecl::parse(cx, &input).map(|_| proc_macro2::TokenStream::new())
+    })
+}
+
 /// The inside of `genclient_runtime::group_version!`, which adds the path of the runtime.
 #[doc(hidden)]
 #[proc_macro]

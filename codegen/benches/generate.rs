@@ -8,7 +8,7 @@ use genclient::{
     config::Config,
     generate,
     layout::Layout,
-    source::{Folder, ReadFile, Sources},
+    source::{Folder, Packages, ReadFile, Sources},
 };
 
 /// A crate of so many kinds, ten to a group and version.
@@ -37,7 +37,7 @@ fn synthetic(kinds: usize) -> BTreeMap<PathBuf, String> {
 
 fn run(reader: &dyn ReadFile, config: &Config) -> usize {
     let client = &config.clients[0];
-    let sources = Sources::load(reader, &client.sources);
+    let sources = Sources::load(reader, &client.sources, &Packages::default());
     let layout = Layout::find(reader, client).unwrap_or_else(|error| panic!("{error:?}"));
     generate(&sources, &layout, config, client).unwrap_or_else(|errors| panic!("{errors:?}")).len()
 }

@@ -8,17 +8,27 @@
 //! [[client]]
 //! output = "generated/samplecrd" # the folder of the generated crate, relative to this file; or a folder
 //!                                # below a crate's `src`, such as "src/generated": a module of that crate
-//! sources = ["apis"]             # the folders of the crates that hold the annotated types
+//! sources = [
+//!     "apis",                    # the folder of a crate with annotated types, or kube's custom resources
+//!     { package = "gateway-api" }, # a package of the dependency graph, with kube's custom resources
+//!     { kubernetes = "1.37" },   # Kubernetes' own kinds, as k8s-openapi has them; perhaps only some
+//!                                # groups: { kubernetes = "1.37", groups = ["apps", "core"] }
+//!     { folder = "kinds", crds = true }, # write CRDs for kube's custom resources too, which have their own
+//! ]
+//! features = false               # give each group a Cargo feature of its own. Optional, default false
 //! crds = true                    # write CRD manifests to `crds/` in the package. Optional, default true
 //! expansions = false             # declare the hand-written module `expansions`. Optional, default false
 //! runtime = "genclient_runtime"  # what the package calls the crate `genclient-runtime`. Optional
 //! ```
+
+mod source;
 
 use std::path::Path;
 
 use serde::Deserialize;
 
 use crate::names::Name;
+pub use source::Source;
 
 /// The whole configuration.
 #[derive(Clone, Debug, Deserialize)]
@@ -38,8 +48,11 @@ pub struct Config {
 pub struct ClientConfig {
     /// The folder of the generated crate or module, relative to the configuration.
     pub output: String,
-    /// The folders of the crates that hold the annotated types, relative to the configuration.
-    pub sources: Vec<String>,
+    /// Where the kinds come from.
+    pub sources: Vec<Source>,
+    /// Whether each group has a Cargo feature of its own.
+    #[serde(default)]
+    pub features: bool,
     /// Whether CRD manifests are written to `crds/` in the package.
     #[serde(default = "yes")]
     pub crds: bool,
@@ -116,7 +129,9 @@ impl Config {
                 return Err(ConfigError::NoOutput);
             }
             for source in &mut client.sources {
-                *source = normal(source)?;
+                if let Source::Folder { folder, .. } = source {
+                    *folder = normal(folder)?;
+                }
             }
             client.runtime = crate_path(&client.runtime)?;
         }
@@ -190,8 +205,8 @@ mod tests {
             assert!(matches!(parse(output), Err(ConfigError::SharedOutput(_))), "{output}");
         }
         let config = parse("../h").unwrap();
-        assert_eq!(config.clients[0].sources, ["apis"]);
-        assert_eq!((config.clients[1].output.as_str(), config.clients[1].sources[0].as_str()), ("../h", "b"));
+        assert_eq!(config.clients[0].sources, ["apis".into()]);
+        assert_eq!((config.clients[1].output.as_str(), &config.clients[1].sources[0]), ("../h", &"b".into()));
         assert!(matches!(parse("."), Err(ConfigError::NoOutput)));
         assert!(matches!(parse("/tmp/g"), Err(ConfigError::Absolute(_))));
     }

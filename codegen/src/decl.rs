@@ -1,5 +1,6 @@
 //! What one annotated item says: the part of the front end that the derives and the command line share.
 
+mod custom_resource;
 mod group;
 mod shape;
 mod wire;
@@ -7,6 +8,7 @@ mod wire;
 use proc_macro2::{Ident, Span, TokenStream};
 use syn::{DeriveInput, Token, Type, parse::Parser, spanned::Spanned as _};
 
+pub use custom_resource::CustomResourceDecl;
 pub use group::CrdGroupError;
 pub use shape::{Field, Shape};
 

@@ -19,7 +19,11 @@ pub fn generate(
     config: &Config,
     client: &ClientConfig,
 ) -> Result<Vec<GeneratedFile>, Vec<Error>> {
-    let model = model(sources)?;
+    let mut model = model(sources)?;
+    if client.features {
+        model = model.with_features();
+        layout.check_features(&model)?;
+    }
     Ok(render::render(&model, layout, config, client))
 }
 

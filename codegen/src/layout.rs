@@ -1,14 +1,15 @@
 //! Where generated code is: a crate of its own, or a module of somebody's crate.
 
-use std::{io, path::Path};
+use std::{collections::BTreeMap, io, path::Path};
 
 use serde::Deserialize;
 
 use crate::{
     CRD_PROGRAM,
     config::ClientConfig,
+    model::Model,
     names::Name,
-    source::{Error, Module, ReadFile, SourceCrate, Sources},
+    source::{Error, Module, Packages, ReadFile, SourceCrate, Sources},
 };
 
 /// The place of one client's files, and what its code is called there.
@@ -24,6 +25,8 @@ pub struct Layout {
     pub runtime: String,
     /// Whether the package has to be made: it has no `Cargo.toml` yet.
     pub is_new: bool,
+    /// The features that the package declares, each with those that it enables.
+    pub features: BTreeMap<String, Vec<String>>,
 }
 
 impl Layout {
@@ -43,6 +46,7 @@ impl Layout {
             (own, _) => (own, client.output.clone(), &[][..]),
         };
         let is_new = manifest.is_none();
+        let features = manifest.as_deref().map(features).unwrap_or_default();
         let crate_name = match manifest {
             Some(text) => crate_name(&text).ok_or_else(|| {
                 Error::new(None, format!("`{}` does not name a package", shown_manifest(&package)))
@@ -63,7 +67,27 @@ impl Layout {
             module: module.iter().map(|name| (*name).to_owned()).collect(),
             runtime: client.runtime.clone(),
             is_new,
+            features,
         })
+    }
+
+    /// Checks that the package declares the feature of each group. One that is made gets them all.
+    pub(crate) fn check_features(&self, model: &Model) -> Result<(), Vec<Error>> {
+        if self.is_new {
+            return Ok(());
+        }
+        let manifest = shown_manifest(&self.package);
+        let missing = model.groups.iter().filter_map(|group| group.feature.as_ref()).filter(|feature| {
+            let declared = self.features.get(&feature.name);
+            !declared.is_some_and(|enabled| feature.needs.iter().all(|need| enabled.contains(need)))
+        });
+        let errors: Vec<_> = missing
+            .map(|feature| {
+                Error::new(None, format!("`{manifest}` does not declare the feature `{}`", feature.name))
+                    .help(format!("add it to its `[features]`: `{} = {:?}`", feature.name, feature.needs))
+            })
+            .collect();
+        if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
     /// Reads the source crates of a client. One that holds the generated module is read without it: it is
@@ -72,13 +96,18 @@ impl Layout {
     /// # Errors
     ///
     /// Returns an error if such a crate does not declare the module.
-    pub fn sources(&self, reader: &dyn ReadFile, client: &ClientConfig) -> Result<Sources, Error> {
+    pub fn sources(
+        &self,
+        reader: &dyn ReadFile,
+        client: &ClientConfig,
+        packages: &Packages,
+    ) -> Result<Sources, Error> {
         if !self.is_module() {
-            return Ok(Sources::load(reader, &client.sources));
+            return Ok(Sources::load(reader, &client.sources, packages));
         }
         let root = Path::new(&self.package).join(self.root());
-        let sources = Sources::load(&Without { reader, root: &root }, &client.sources);
-        let own = sources.crates.iter().find(|krate| krate.folder == self.package);
+        let sources = Sources::load(&Without { reader, root: &root }, &client.sources, packages);
+        let own = sources.crates.iter().find(|krate| krate.package.is_none() && krate.folder == self.package);
         let declares = |krate: &SourceCrate| {
             let path =
                 |module: &Module| module.path.iter().map(|name| name.as_str().to_owned()).collect::<Vec<_>>();
@@ -178,11 +207,18 @@ fn manifest(reader: &dyn ReadFile, package: &str) -> Option<String> {
 struct Manifest {
     package: Option<Named>,
     lib: Option<Named>,
+    #[serde(default)]
+    features: BTreeMap<String, Vec<String>>,
 }
 
 #[derive(Deserialize)]
 struct Named {
     name: Option<String>,
+}
+
+/// The features of a manifest.
+fn features(manifest: &str) -> BTreeMap<String, Vec<String>> {
+    toml::from_str(manifest).map(|manifest: Manifest| manifest.features).unwrap_or_default()
 }
 
 /// The name by which other crates import the package of a manifest.
@@ -195,7 +231,7 @@ pub fn crate_name(manifest: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeMap, path::PathBuf};
+    use std::path::PathBuf;
 
     use super::*;
     use crate::config::Config;

@@ -29,6 +29,8 @@ pub mod config;
 #[cfg(feature = "generate")]
 mod generate;
 #[cfg(feature = "generate")]
+pub mod kubernetes;
+#[cfg(feature = "generate")]
 pub mod layout;
 #[cfg(feature = "generate")]
 mod lower;

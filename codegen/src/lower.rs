@@ -3,30 +3,52 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    attr::{Spanned, TypeRef},
-    decl::{ListDecl, ResourceDecl},
+    attr::{MethodAttr, Spanned, TypeRef},
+    decl::{CustomResourceDecl, ListDecl, ResourceDecl},
     diag::{Ctxt, Diagnostic},
+    kubernetes,
     model::{Group, Method, Model, Resource, Shared, TypePath, Version},
     names::{self, Name},
     parse::{Declarations, Found, GroupVersion},
     source::{Location, PublicPaths, Resolved, Sources, locate},
 };
 
+/// A kind, from whichever front end, and the group and version that it belongs to.
+type Kind = (GroupVersion, Resource);
+
 /// Builds the model; what cannot be resolved is told to `cx`.
 pub(crate) fn lower(sources: &Sources, declarations: &Declarations, cx: &Ctxt<Option<Location>>) -> Model {
     let paths: Vec<PublicPaths> = sources.crates.iter().map(PublicPaths::of).collect();
-    let idents = group_idents(&declarations.resources, cx);
-    let mut groups: BTreeMap<String, Group> = BTreeMap::new();
+    let mut kinds = Vec::new();
     for (found, group_version) in &declarations.resources {
+        let resource = Lowering::of(&paths, found, cx).resource(found, &declarations.lists);
+        kinds.extend(resource.map(|resource| (group_version.clone(), resource)));
+    }
+    for found in &declarations.custom_resources {
+        let crd = sources.crates[found.krate].crds;
+        kinds.extend(Lowering::of(&paths, found, cx).custom_resource(&found.decl, crd));
+    }
+    orphaned_lists(declarations, cx);
+    kinds.extend(kubernetes::kinds(sources, cx));
+    gather(kinds, sources, cx)
+}
+
+/// Sorts the kinds into groups and versions and gives them their names in generated code.
+fn gather(kinds: Vec<Kind>, sources: &Sources, cx: &Ctxt<Option<Location>>) -> Model {
+    let idents = group_idents(&kinds, cx);
+    shared_idents(&idents, &kinds, cx);
+    let mut groups: BTreeMap<String, Group> = BTreeMap::new();
+    for (group_version, mut resource) in kinds {
         let ident = idents.get(&group_version.group).cloned().unwrap_or_default();
-        let lowering = Lowering { paths: &paths[found.krate], found, cx };
         let crates = sources.crates.iter().map(|krate| krate.name.as_str());
         let version = names::version_ident(&ident, &group_version.version, crates);
-        let Some(resource) = lowering.resource(&version, &declarations.lists) else { continue };
+        resource.accessor = names::escape(&names::snake_plural(&resource.kind, &resource.plural));
+        resource.module = names::module_within(&version, &names::snake(&resource.kind));
         let group = groups.entry(group_version.group.clone()).or_insert_with(|| Group {
             name: group_version.group.clone(),
             ident,
             versions: Vec::new(),
+            feature: None,
         });
         match group.versions.iter_mut().find(|version| version.name == group_version.version) {
             Some(version) => version.resources.push(resource),
@@ -37,8 +59,6 @@ pub(crate) fn lower(sources: &Sources, declarations: &Declarations, cx: &Ctxt<Op
             }),
         }
     }
-    orphaned_lists(declarations, cx);
-    shared_idents(&groups, &declarations.resources, cx);
     let mut model = Model { groups: groups.into_values().collect() };
     model.groups.sort_by(|a, b| a.ident.cmp(&b.ident));
     for group in &mut model.groups {
@@ -52,12 +72,9 @@ pub(crate) fn lower(sources: &Sources, declarations: &Declarations, cx: &Ctxt<Op
 
 /// The name of each group in generated code: the given one, else the first label of the group's
 /// name, with as many more labels as tell it from the others.
-fn group_idents(
-    resources: &[(Found<ResourceDecl>, GroupVersion)],
-    cx: &Ctxt<Option<Location>>,
-) -> BTreeMap<String, String> {
+fn group_idents(kinds: &[Kind], cx: &Ctxt<Option<Location>>) -> BTreeMap<String, String> {
     let mut given: BTreeMap<&str, (&str, &Location)> = BTreeMap::new();
-    for (_, group_version) in resources {
+    for (group_version, _) in kinds {
         let Some((ident, location)) = &group_version.ident else { continue };
         match given.get(group_version.group.as_str()) {
             Some((other, first)) if other != ident => cx.error(
@@ -89,7 +106,7 @@ fn group_idents(
         }
     }
     let all: std::collections::BTreeSet<&str> =
-        resources.iter().map(|(_, group_version)| group_version.group.as_str()).collect();
+        kinds.iter().map(|(group_version, _)| group_version.group.as_str()).collect();
     let derived = |group: &str, labels: usize| match group {
         "" => "core".to_owned(),
         _ => group.split('.').take(labels).collect::<Vec<_>>().join("_").replace('-', "_"),
@@ -126,26 +143,19 @@ fn group_idents(
 }
 
 /// Two groups under one name would be one folder. Where both names are given, that has been told of.
-fn shared_idents(
-    groups: &BTreeMap<String, Group>,
-    resources: &[(Found<ResourceDecl>, GroupVersion)],
-    cx: &Ctxt<Option<Location>>,
-) {
-    let place = |group: &Group| resources.iter().find(|(_, found)| found.group == group.name);
-    let mut idents: BTreeMap<&str, &Group> = BTreeMap::new();
-    for group in groups.values() {
-        let Some(other) = idents.insert(&group.ident, group) else { continue };
-        let (Some((found, here)), Some((first, there))) = (place(group), place(other)) else { continue };
+fn shared_idents(idents: &BTreeMap<String, String>, kinds: &[Kind], cx: &Ctxt<Option<Location>>) {
+    let place = |group: &str| kinds.iter().find(|(found, _)| found.group == group);
+    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+    for (group, ident) in idents {
+        let Some(other) = seen.insert(ident, group) else { continue };
+        let (Some((here, resource)), Some((there, first))) = (place(group), place(other)) else { continue };
         if here.ident.is_some() && there.ident.is_some() {
             continue;
         }
         cx.error(
             Diagnostic::new(
-                Some(found.location.clone()),
-                format!(
-                    "the groups `{}` and `{}` would both be called `{}`",
-                    other.name, group.name, group.ident
-                ),
+                Some(resource.location.clone()),
+                format!("the groups `{other}` and `{group}` would both be called `{ident}`"),
             )
             .help("choose another name for one of them: `group_version!(\"…\", ident = \"…\")`")
             .related(Some(first.location.clone()), "the first one is here"),
@@ -173,23 +183,27 @@ fn orphaned_lists(declarations: &Declarations, cx: &Ctxt<Option<Location>>) {
     }
 }
 
+/// The place of a declaration, from which its names are resolved.
 struct Lowering<'a> {
     paths: &'a PublicPaths,
-    found: &'a Found<ResourceDecl>,
+    module: &'a [Name],
+    location: &'a Location,
     cx: &'a Ctxt<Option<Location>>,
 }
 
-impl Lowering<'_> {
-    fn resource(&self, version: &str, lists: &[Found<ListDecl>]) -> Option<Resource> {
-        let decl = &self.found.decl;
+impl<'a> Lowering<'a> {
+    fn of<T>(paths: &'a [PublicPaths], found: &'a Found<T>, cx: &'a Ctxt<Option<Location>>) -> Self {
+        Self { paths: &paths[found.krate], module: &found.module, location: &found.location, cx }
+    }
+
+    /// A struct with `#[derive(GenClient)]`.
+    fn resource(&self, found: &Found<ResourceDecl>, lists: &[Found<ListDecl>]) -> Option<Resource> {
+        let decl = &found.decl;
         let kind = decl.ident.to_string();
-        let type_path = match &decl.attrs.path {
-            Some(path) => self.given_path(path),
-            None => self.public_path(&kind, &self.found.location),
-        };
+        let type_path = self.type_path(&kind, decl.attrs.path.as_ref());
         let list = lists.iter().find(|list| {
-            list.krate == self.found.krate
-                && list.module == self.found.module
+            list.krate == found.krate
+                && list.module == found.module
                 && list.decl.ident == format!("{kind}List")
         });
         let list_path = match (list, &decl.attrs.path) {
@@ -203,28 +217,13 @@ impl Lowering<'_> {
             }
             (Some(list), None) => self.public_path(&list.decl.ident.to_string(), &list.location).map(Some),
         };
-        let mut methods = Vec::new();
-        for method in &decl.attrs.methods {
-            let input = self.type_of(method.input.as_ref());
-            let result = self.type_of(method.result.as_ref());
-            methods.push(Method {
-                name: Name::new(&method.name.value).as_str().to_owned(),
-                verb: method.verb,
-                subresource: method.subresource.as_ref().map(|name| name.value.clone()),
-                input: input?,
-                result: result?,
-            });
-        }
-        let plural = decl.plural();
+        let methods = self.methods(&decl.attrs.methods)?;
         Some(Resource {
-            accessor: names::escape(&names::snake_plural(&kind, &plural)),
-            module: names::module_within(version, &names::snake(&kind)),
             docs: decl.docs.clone(),
             namespaced: !decl.attrs.cluster_scoped,
             verbs: decl.attrs.verbs.verbs(decl.status_subresource()),
             methods,
-            // A kind without a path has been told of, and still counts in what is checked next.
-            type_path: type_path.unwrap_or_else(|| TypePath(self.definition(&kind))),
+            type_path,
             list_path: list_path.flatten(),
             crd: !decl.attrs.no_crd,
             storage: decl.attrs.storage.as_ref().map(|storage| storage.value),
@@ -238,26 +237,73 @@ impl Lowering<'_> {
                 categories: values(&decl.attrs.categories),
                 labels: pairs(&decl.attrs.labels),
             },
-            location: self.found.location.clone(),
-            kind,
-            plural,
+            location: found.location.clone(),
+            plural: decl.plural(),
+            ..Resource::new(kind)
         })
+    }
+
+    /// A struct with kube's `#[derive(CustomResource)]`, which stands for another one.
+    fn custom_resource(&self, decl: &CustomResourceDecl, crd: bool) -> Option<Kind> {
+        let type_path = self.type_path(&decl.root, decl.attrs.path.as_ref());
+        let methods = self.methods(&decl.attrs.methods)?;
+        let resource = Resource {
+            docs: decl.docs.clone(),
+            plural: decl.plural.clone(),
+            namespaced: decl.namespaced,
+            verbs: decl.attrs.verbs.verbs(decl.has_status),
+            methods,
+            type_path,
+            crd,
+            storage: Some(decl.storage),
+            annotations: decl.annotations.clone(),
+            location: self.location.clone(),
+            ..Resource::new(decl.kind.clone())
+        };
+        let (group, version) = (decl.group.clone(), decl.version.clone());
+        Some((GroupVersion { group, version, ident: None }, resource))
+    }
+
+    /// The path of a kind's struct. One without a path has been told of, and still counts in what is checked
+    /// next.
+    fn type_path(&self, name: &str, given: Option<&Spanned<String>>) -> TypePath {
+        let path = match given {
+            Some(path) => self.given_path(name, path),
+            None => self.public_path(name, self.location),
+        };
+        path.unwrap_or_else(|| TypePath(self.definition(name)))
+    }
+
+    /// The extra methods, if the types that they name can be found.
+    fn methods(&self, attrs: &[MethodAttr]) -> Option<Vec<Method>> {
+        let mut methods = Vec::new();
+        for method in attrs {
+            let input = self.type_of(method.input.as_ref());
+            let result = self.type_of(method.result.as_ref());
+            methods.push(Method {
+                name: Name::new(&method.name.value).as_str().to_owned(),
+                verb: method.verb,
+                subresource: method.subresource.as_ref().map(|name| name.value.clone()),
+                input: input?,
+                result: result?,
+            });
+        }
+        Some(methods)
     }
 
     /// The names that lead to a type of this module.
     fn definition(&self, name: &str) -> Vec<Name> {
-        [&self.found.module[..], &[Name::new(name)]].concat()
+        [self.module, &[Name::new(name)]].concat()
     }
 
     /// The path that a person gave. It may lead where the sources do not show it, but not elsewhere.
-    fn given_path(&self, path: &Spanned<String>) -> Option<TypePath> {
+    fn given_path(&self, kind: &str, path: &Spanned<String>) -> Option<TypePath> {
         let given = written_path(&path.value);
-        let kind = self.found.decl.ident.to_string();
         match self.paths.leads_to(&given.0) {
-            Some(other) if other != self.definition(&kind) => {
+            Some(other) if other != self.definition(kind) => {
                 self.cx.error(
                     Diagnostic::new(
-                        Some(locate(self.found.location.file, path.span)),
+                        Some(locate(self.location.file, path.span)),
                         format!("`{}` leads to a different type", path.value),
                     )
                     .help(format!("name the path under which other crates find this `{kind}`")),
@@ -297,9 +343,9 @@ impl Lowering<'_> {
         if reference.absolute {
             return Some(Some(written_path(&reference.path)));
         }
-        let at = locate(self.found.location.file, reference.span);
+        let at = locate(self.location.file, reference.span);
         let written = written_path(&reference.path).0;
-        let path = match self.paths.resolve(&self.found.module, &written) {
+        let path = match self.paths.resolve(self.module, &written) {
             Some(Resolved::Local(definition)) => self.paths.path(&definition),
             Some(Resolved::External(path)) => Some(path),
             None => None,

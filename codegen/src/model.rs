@@ -27,6 +27,17 @@ pub struct Group {
     pub ident: String,
     /// Its versions.
     pub versions: Vec<Version>,
+    /// The Cargo feature that its code depends on, if it does.
+    pub feature: Option<Feature>,
+}
+
+/// The Cargo feature of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Feature {
+    /// The feature's name.
+    pub name: String,
+    /// The features of the groups whose types the clients of the group take or answer with.
+    pub needs: Vec<String>,
 }
 
 /// One version of a group.
@@ -76,6 +87,27 @@ pub struct Resource {
 }
 
 impl Resource {
+    /// A kind of which nothing else is known yet. Whoever gathers the kinds of a version fills in the names.
+    pub(crate) fn new(kind: String) -> Self {
+        Self {
+            kind,
+            plural: String::new(),
+            accessor: String::new(),
+            module: String::new(),
+            docs: Vec::new(),
+            namespaced: true,
+            verbs: Verbs::new(),
+            methods: Vec::new(),
+            type_path: TypePath(Vec::new()),
+            list_path: None,
+            crd: false,
+            storage: None,
+            annotations: Vec::new(),
+            shared: Shared::default(),
+            location: Location { file: 0, range: 0..0, line: 0 },
+        }
+    }
+
     /// The name of the client.
     pub fn client_name(&self) -> String {
         format!("{}Client", self.kind)
@@ -150,6 +182,31 @@ impl fmt::Display for TypePath {
 }
 
 impl Model {
+    /// Gives each group a feature of its own, and finds the other groups that it needs.
+    #[must_use]
+    pub fn with_features(mut self) -> Self {
+        let needs = |group: &Group| -> Vec<String> {
+            let resources = group.versions.iter().flat_map(|version| &version.resources);
+            let methods = resources.flat_map(|resource| &resource.methods);
+            let types: Vec<_> = methods
+                .flat_map(|method| [&method.input, &method.result])
+                .flatten()
+                .map(TypePath::module)
+                .collect();
+            let needed = self.groups.iter().filter(|other| {
+                let mut resources = other.versions.iter().flat_map(|version| &version.resources);
+                other.name != group.name
+                    && resources.any(|resource| types.contains(&resource.type_path.module()))
+            });
+            needed.map(|other| feature_name(&other.ident)).collect()
+        };
+        let needs: Vec<_> = self.groups.iter().map(needs).collect();
+        for (group, needs) in self.groups.iter_mut().zip(needs) {
+            group.feature = Some(Feature { name: feature_name(&group.ident), needs });
+        }
+        self
+    }
+
     /// Every kind with its group and version, in order.
     pub fn resources(&self) -> impl Iterator<Item = (&Group, &Version, &Resource)> {
         self.groups.iter().flat_map(|group| {
@@ -184,4 +241,9 @@ impl Group {
     pub fn display_name(&self) -> &str {
         if self.name.is_empty() { "core" } else { &self.name }
     }
+}
+
+/// The feature of a group. An underscore that keeps an ident from being a keyword is not needed here.
+fn feature_name(ident: &str) -> String {
+    ident.trim_end_matches('_').to_owned()
 }

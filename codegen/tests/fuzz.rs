@@ -9,7 +9,14 @@
 
 use std::{collections::BTreeMap, fs, path::PathBuf, sync::OnceLock};
 
-use genclient::{attr::ATTRIBUTES, config::Config, generate, layout::Layout, source::Sources, verb::Verb};
+use genclient::{
+    attr::ATTRIBUTES,
+    config::Config,
+    generate,
+    layout::Layout,
+    source::{Packages, Sources},
+    verb::Verb,
+};
 use proptest::{prelude::*, sample::select, test_runner::Config as Runs};
 
 fn cases(short: u32) -> Runs {
@@ -24,7 +31,7 @@ fn digest(root: &str) {
         (PathBuf::from("apis/Cargo.toml"), "[package]\nname = \"apis\"\n".to_owned()),
         (PathBuf::from("apis/src/lib.rs"), root.to_owned()),
     ]);
-    let sources = Sources::load(&files, &config.clients[0].sources);
+    let sources = Sources::load(&files, &config.clients[0].sources, &Packages::default());
     let layout = Layout::find(&files, &config.clients[0]).unwrap();
     match generate(&sources, &layout, &config, &config.clients[0]) {
         Ok(files) => assert!(!files.is_empty()),

@@ -126,8 +126,8 @@ pub use object::ObjectKey;
 pub use selector::Selector;
 pub use workqueue::{Action, Priority, WorkQueue};
 
-// The derives of annotated types.
-pub use genclient_macros::{GenClient, GenClientList};
+// The derives of annotated types, and of kube's custom resources.
+pub use genclient_macros::{GenClient, GenClientList, GenClientOptions};
 
 // What generated code needs of other crates.
 pub use k8s_openapi::{

@@ -15,6 +15,11 @@ pub struct KnownType {
 }
 
 impl KnownType {
+    /// Creates the name of a type.
+    pub const fn new(api_version: &'static str, kind: &'static str) -> Self {
+        Self { api_version, kind }
+    }
+
     /// Returns the group, version and kind of a type.
     pub const fn of<K: k8s_openapi::Resource>() -> Self {
         Self { api_version: K::API_VERSION, kind: K::KIND }

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use fixture_apis::crd::Rich;
 use fixture_derive::{attributes, hidden, names, prelude, raw};
-use genclient::source::Sources;
+use genclient::source::{Packages, Sources};
 use genclient_runtime::{Client, CustomResourceExt};
 use genclient_testenv::{TestEnv, require_servers};
 use serde_json::{Value, json};
@@ -203,7 +203,7 @@ fn complaints(source: &str) -> Vec<String> {
         (PathBuf::from("apis/Cargo.toml"), "[package]\nname = \"apis\"\n".to_owned()),
         (PathBuf::from("apis/src/lib.rs"), source.to_owned()),
     ]);
-    match genclient::model(&Sources::load(&files, &["apis".to_owned()])) {
+    match genclient::model(&Sources::load(&files, &["apis".into()], &Packages::default())) {
         Ok(_) => Vec::new(),
         Err(errors) => errors.into_iter().map(|error| error.message).collect(),
     }

@@ -14,7 +14,7 @@ use genclient::{
     generate,
     layout::Layout,
     plan::Plan,
-    source::{Folder, ReadFile, Sources},
+    source::{Folder, Packages, ReadFile, Sources},
 };
 use genclient_runtime::crd::CustomResourceDefinition;
 
@@ -36,7 +36,7 @@ fn layout(client: &ClientConfig) -> Layout {
 fn generated(reader: &dyn ReadFile) -> Vec<GeneratedFile> {
     let config = config();
     let client = &config.clients[0];
-    let sources = Sources::load(reader, &client.sources);
+    let sources = Sources::load(reader, &client.sources, &Packages::default());
     generate(&sources, &layout(client), &config, client).unwrap_or_else(|errors| panic!("{errors:#?}"))
 }
 
@@ -64,7 +64,7 @@ fn stale(folder: &Path, crds: &[CustomResourceDefinition]) -> String {
     let (client, reader) = (&config.clients[0], Folder(folder.to_path_buf()));
     let layout = Layout::find(&reader, client).unwrap();
     let package = folder.join(&layout.package);
-    let sources = Sources::load(&reader, &client.sources);
+    let sources = Sources::load(&reader, &client.sources, &Packages::default());
     let files = generate(&sources, &layout, &config, client).unwrap_or_else(|errors| panic!("{errors:#?}"));
     let manifests = crds.iter().map(|crd| {
         let text = genclient_runtime::crd::manifest(crd).unwrap();
@@ -129,7 +129,7 @@ fn the_order_of_modules_types_and_crates_changes_nothing() {
 
     let mut config = config();
     config.clients[0].sources.reverse();
-    let sources = Sources::load(&texts, &config.clients[0].sources);
+    let sources = Sources::load(&texts, &config.clients[0].sources, &Packages::default());
     let client = &config.clients[0];
     assert_eq!(generate(&sources, &layout(client), &config, client).unwrap(), expected);
 }

@@ -7,7 +7,7 @@
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
-use genclient::source::Sources;
+use genclient::source::{Packages, Sources};
 
 #[test]
 fn the_macros_say_what_is_wrong_where_it_is() {
@@ -43,7 +43,8 @@ fn the_command_line_says_the_same_of_the_same_file() {
                 (PathBuf::from("ui/Cargo.toml"), "[package]\nname = \"ui\"\n".to_owned()),
                 (PathBuf::from("ui/src/lib.rs"), fs::read_to_string(&path).unwrap()),
             ]);
-            let errors = genclient::model(&Sources::load(&files, &["ui".to_owned()])).unwrap_err();
+            let errors =
+                genclient::model(&Sources::load(&files, &["ui".into()], &Packages::default())).unwrap_err();
             let mut said: Vec<String> = Vec::new();
             for error in errors {
                 said.push(error.message);

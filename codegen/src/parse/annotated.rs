@@ -12,12 +12,24 @@ use crate::{
 };
 
 /// One of the derives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Derive {
     /// `GenClient`
     Client,
     /// `GenClientList`
     List,
+    /// kube's `CustomResource`
+    CustomResource,
+}
+
+impl Derive {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Client => "GenClient",
+            Self::List => "GenClientList",
+            Self::CustomResource => "CustomResource",
+        }
+    }
 }
 
 /// The derive of this name.
@@ -25,6 +37,7 @@ pub(super) fn derive_of_name(name: &str) -> Option<Derive> {
     match name {
         "GenClient" => Some(Derive::Client),
         "GenClientList" => Some(Derive::List),
+        "CustomResource" => Some(Derive::CustomResource),
         _ => None,
     }
 }
@@ -73,15 +86,24 @@ pub(super) fn annotated_input(cx: &Ctxt, mut input: DeriveInput) -> Option<Annot
         }
         return None;
     };
-    if certain.iter().chain(&possible).any(|other| *other != derive) {
+    if let Some(other) = certain.iter().chain(&possible).find(|other| **other != derive) {
         let ident = &input.ident;
-        cx.error(
-            Diagnostic::new(ident.span(), format!("`{ident}` derives both `GenClient` and `GenClientList`"))
-                .help("a type is either an object or a list: remove one of the derives"),
-        );
+        let mut both = [derive, *other];
+        both.sort();
+        let [first, second] = both.map(Derive::name);
+        let help = match second {
+            "CustomResource" => {
+                "kube's derive writes the struct of the kind, genclient's stands on it: keep one of them"
+            }
+            _ => "a type is either an object or a list: remove one of the derives",
+        };
+        let message = format!("`{ident}` derives both `{first}` and `{second}`");
+        cx.error(Diagnostic::new(ident.span(), message).help(help));
         return None;
     }
-    let matters = |attr: &Attribute| attr.path().is_ident("genclient") || derives(attr).next().is_some();
+    let matters = |attr: &Attribute| {
+        ["genclient", "kube"].iter().any(|name| attr.path().is_ident(name)) || derives(attr).next().is_some()
+    };
     unknown = unknown.or(uncertain.iter().find(|(attr, _)| matters(attr)).map(|(_, span)| *span));
     if let Data::Struct(data) = &mut input.data
         && let Fields::Named(fields) = &mut data.fields
@@ -91,7 +113,9 @@ pub(super) fn annotated_input(cx: &Ctxt, mut input: DeriveInput) -> Option<Annot
             let configured = Configured::of(&field.attrs);
             match configured.condition {
                 Condition::False => continue,
-                Condition::Unknown(span) if is_read(&field) => unknown = unknown.or(Some(span)),
+                Condition::Unknown(span) if derive != Derive::CustomResource && is_read(&field) => {
+                    unknown = unknown.or(Some(span))
+                }
                 _ => {}
             }
             field.attrs = configured.attrs;

@@ -7,7 +7,7 @@ use proc_macro2::Span;
 use syn::{DeriveInput, Item, spanned::Spanned as _};
 
 use crate::{
-    decl::{GroupVersionDecl, ListDecl, ResourceDecl},
+    decl::{CustomResourceDecl, GroupVersionDecl, ListDecl, ResourceDecl},
     diag::{Ctxt, Diagnostic},
     names::Name,
     source::{Condition, Error, Location, Module, Sources, adopt, is_group_version, locate},
@@ -39,6 +39,7 @@ pub(crate) struct GroupVersion {
 pub(crate) struct Declarations {
     pub resources: Vec<(Found<ResourceDecl>, GroupVersion)>,
     pub lists: Vec<Found<ListDecl>>,
+    pub custom_resources: Vec<Found<CustomResourceDecl>>,
 }
 
 /// Reads every annotated item of the sources.
@@ -99,6 +100,12 @@ impl Parser<'_> {
                 // What is wrong with the one or the other has been told already.
                 (None, _) | (_, Err(())) => {}
             },
+            Derive::CustomResource => {
+                if let Some(decl) = CustomResourceDecl::parse(&cx, input) {
+                    let found = self.found(module, location, decl);
+                    self.declarations.custom_resources.push(found);
+                }
+            }
             Derive::List => {
                 if let Some(decl) = ListDecl::parse(&cx, input) {
                     let found = self.found(module, location, decl);

@@ -2,7 +2,7 @@
 
 use quote::{format_ident, quote};
 
-use super::file::{Files, doc};
+use super::file::{Files, any_condition, condition, doc};
 use crate::model::Model;
 
 pub(super) fn render(model: &Model, files: &mut Files<'_>) {
@@ -14,21 +14,26 @@ pub(super) fn render(model: &Model, files: &mut Files<'_>) {
         for version in &group.versions {
             let accessor = format_ident!("{}", group.accessor(version));
             let name = format!("{}Client", group.camel(version));
-            let name = uses.import(&format!("self::typed::{}::{}::{name}", group.ident, version.ident));
+            let path = format!("self::typed::{}::{}::{name}", group.ident, version.ident);
+            let name = uses.of_group(group, |uses| uses.import(&path));
+            let condition = condition(group);
             let docs = doc([format!("The clients of `{}`.", group.api_version(version))]);
             accessors.push(quote! {
                 #docs
+                #condition
                 pub fn #accessor(&self) -> #name {
                     #name::new(self.client.clone())
                 }
             });
         }
     }
+    let some_group = any_condition(&model.groups);
     files.add(
         "clientset/mod.rs",
         &["The clientset: typed clients for every group and version.".to_owned()],
         uses,
         quote! {
+            #some_group
             pub mod scheme;
             pub mod typed;
 

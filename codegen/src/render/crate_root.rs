@@ -2,18 +2,30 @@
 
 use quote::{format_ident, quote};
 
-use super::{crds, file::Files};
+use super::{
+    crds,
+    file::{Files, any_condition},
+};
 use crate::{
     config::ClientConfig,
-    model::{Model, Resource},
+    model::{Group, Model, Resource},
 };
 
 pub(super) fn render(model: &Model, client: &ClientConfig, files: &mut Files<'_>) {
-    let has_listers = model.resources().any(|(.., resource)| resource.has_lister());
-    let has_informers = model.resources().any(|(.., resource)| resource.has_informer());
+    let with = |has: fn(&Resource) -> bool| -> Vec<&Group> {
+        let some = |group: &&Group| group.versions.iter().flat_map(|version| &version.resources).any(has);
+        model.groups.iter().filter(some).collect()
+    };
+    let (listers, informers) = (with(Resource::has_lister), with(Resource::has_informer));
     let mut docs = vec!["Typed clientset, listers and shared informers for:".to_owned(), String::new()];
     for (group, version, resource) in model.resources() {
         docs.push(format!("- `{}` of `{}`", resource.kind, group.api_version(version)));
+    }
+    if model.groups.iter().any(|group| group.feature.is_some()) {
+        docs.push(String::new());
+        docs.push("Each group is a Cargo feature, and none is a default:".to_owned());
+        docs.push(String::new());
+        docs.extend(model.groups.iter().filter_map(feature));
     }
     docs.push(String::new());
     docs.push("Write methods of your own as extension traits of the generated types:".to_owned());
@@ -21,19 +33,29 @@ pub(super) fn render(model: &Model, client: &ClientConfig, files: &mut Files<'_>
         docs.extend(example(&group.accessor(version), resource));
     }
     let modules = [
-        ("clientset", true),
-        ("crds", client.crds && crds::has_crds(model)),
-        ("expansions", client.expansions),
-        ("informers", has_informers),
-        ("listers", has_listers),
+        ("clientset", true, None),
+        ("crds", client.crds && crds::has_crds(model), None),
+        ("expansions", client.expansions, None),
+        ("informers", !informers.is_empty(), any_condition(informers.iter().copied())),
+        ("listers", !listers.is_empty(), any_condition(listers.iter().copied())),
     ];
-    let modules = modules.iter().filter(|(_, exists)| *exists).map(|(name, _)| {
+    let modules = modules.iter().filter(|(_, exists, _)| *exists).map(|(name, _, condition)| {
         let module = format_ident!("{name}");
         // The formatter of generated code is not rustfmt, which is kept from it here.
         let skip = (*name != "expansions").then(|| quote!(#[rustfmt::skip]));
-        quote!(#skip pub mod #module;)
+        quote!(#condition #skip pub mod #module;)
     });
     files.add_at(files.layout.root(), &docs, files.uses([]), quote!(#(#modules)*));
+}
+
+/// The line of a group's feature.
+fn feature(group: &Group) -> Option<String> {
+    let feature = group.feature.as_ref()?;
+    let needs: Vec<_> = feature.needs.iter().map(|name| format!("`{name}`")).collect();
+    Some(match &needs[..] {
+        [] => format!("- `{}`: `{}`", feature.name, group.display_name()),
+        needs => format!("- `{}`: `{}`, with {}", feature.name, group.display_name(), needs.join(", ")),
+    })
 }
 
 /// How an extension trait is written, for the first kind.

@@ -3,7 +3,7 @@
 use quote::{format_ident, quote};
 
 use super::{
-    file::{Files, doc, ident},
+    file::{Files, condition, doc, group_modules, ident},
     informer::{group_type, with_informer},
 };
 use crate::model::Model;
@@ -14,7 +14,7 @@ pub(super) fn render(model: &Model, files: &mut Files<'_>) {
     if groups.is_empty() {
         return;
     }
-    let modules = groups.iter().map(|group| ident(&group.ident));
+    let modules = group_modules(groups.iter().copied());
     files.add(
         "informers/mod.rs",
         &["The shared informers: the factory, and its informers by group.".to_owned()],
@@ -22,7 +22,7 @@ pub(super) fn render(model: &Model, files: &mut Files<'_>) {
         quote! {
             mod factory;
             mod generic;
-            #(pub mod #modules;)*
+            #modules
             pub use factory::SharedInformerFactory;
         },
     );
@@ -39,10 +39,13 @@ fn render_factory(groups: &[&crate::model::Group], files: &mut Files<'_>) {
     let error = uses.runtime("factory::CacheSyncError");
     let accessors = groups.iter().map(|group| {
         let accessor = ident(&group.ident);
-        let name = uses.import(&format!("super::{}::{}", group.ident, group_type(group)));
+        let path = format!("super::{}::{}", group.ident, group_type(group));
+        let name = uses.of_group(group, |uses| uses.import(&path));
+        let condition = condition(group);
         let docs = doc([format!("The informers of the group `{}`.", group.display_name())]);
         quote! {
             #docs
+            #condition
             pub fn #accessor(&self) -> #name {
                 #name::new(self.factory.clone())
             }
@@ -106,9 +109,11 @@ fn render_generic(model: &Model, files: &mut Files<'_>) {
     let generic = uses.runtime("informer::GenericInformer");
     let arms = model.resources().filter(|(.., resource)| resource.has_informer()).map(|(group, version, resource)| {
         let (group_name, version_name, plural) = (&group.name, &version.name, &resource.plural);
+        let condition = condition(group);
         let (group, version) = (ident(&group.ident), ident(&version.ident));
         let accessor = format_ident!("{}", resource.accessor);
         quote! {
+            #condition
             (#group_name, #version_name, #plural) => Ok(self.#group().#version().#accessor().informer().generic()),
         }
     });

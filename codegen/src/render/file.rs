@@ -6,7 +6,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
 use super::{GeneratedFile, HEADER, format::format, uses::Uses};
-use crate::{layout::Layout, names};
+use crate::{layout::Layout, model::Group, names};
 
 /// The files rendered so far.
 pub(super) struct Files<'a> {
@@ -55,6 +55,30 @@ pub(super) fn ident(name: &str) -> Ident {
         true => Ident::new_raw(name, Span::call_site()),
         false => Ident::new(name, Span::call_site()),
     }
+}
+
+/// The condition under which the code of a group exists, if it has one.
+pub(super) fn condition(group: &Group) -> Option<TokenStream> {
+    let name = &group.feature.as_ref()?.name;
+    Some(quote!(#[cfg(feature = #name)]))
+}
+
+/// The condition under which the code of at least one of these groups exists, if it has one.
+pub(super) fn any_condition<'g>(groups: impl IntoIterator<Item = &'g Group>) -> Option<TokenStream> {
+    let names = groups.into_iter().map(|group| Some(&group.feature.as_ref()?.name));
+    match &names.collect::<Option<Vec<_>>>()?[..] {
+        [name] => Some(quote!(#[cfg(feature = #name)])),
+        names => Some(quote!(#[cfg(any(#(feature = #names),*))])),
+    }
+}
+
+/// The modules of these groups.
+pub(super) fn group_modules<'g>(groups: impl IntoIterator<Item = &'g Group>) -> TokenStream {
+    let modules = groups.into_iter().map(|group| {
+        let (condition, module) = (condition(group), ident(&group.ident));
+        quote!(#condition pub mod #module;)
+    });
+    quote!(#(#modules)*)
 }
 
 /// The text of a path in the documentation.

@@ -2,7 +2,7 @@
 
 use quote::{format_ident, quote};
 
-use super::file::{Files, doc, doc_with, ident, link};
+use super::file::{Files, doc, doc_with, group_modules, ident, link};
 use crate::model::{Group, Model, Resource, Version};
 
 pub(super) fn render(model: &Model, files: &mut Files<'_>) {
@@ -11,12 +11,11 @@ pub(super) fn render(model: &Model, files: &mut Files<'_>) {
     if groups.is_empty() {
         return;
     }
-    let modules = groups.iter().map(|group| ident(&group.ident));
     files.add(
         "listers/mod.rs",
         &["The listers, by group.".to_owned()],
         files.uses([]),
-        quote!(#(pub mod #modules;)*),
+        group_modules(groups.iter().copied()),
     );
     for group in groups {
         let versions: Vec<_> = group.versions.iter().filter(|version| with_lister(version)).collect();

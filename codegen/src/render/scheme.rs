@@ -2,7 +2,7 @@
 
 use quote::{format_ident, quote};
 
-use super::file::{Files, doc};
+use super::file::{Files, condition, doc};
 use crate::model::Model;
 
 pub(super) fn render(model: &Model, files: &mut Files<'_>) {
@@ -20,12 +20,15 @@ pub(super) fn render(model: &Model, files: &mut Files<'_>) {
         let types = std::iter::once((resource.kind.clone(), &resource.type_path)).chain(list);
         for (kind, path) in types {
             let variant = format_ident!("{}{kind}", group.camel(version));
-            let object = uses.api_type(path, &group.accessor(version));
+            let object = uses.of_group(group, |uses| uses.api_type(path, &group.accessor(version)));
+            let condition = condition(group);
             let docs = doc([format!("`{kind}` of `{api_version}`.")]);
-            variants.push(quote!(#docs #variant(Box<#object>),));
-            known.push(quote!(#known_type::of::<#object>(),));
-            decoders.push(quote!((#api_version, #kind) => #scheme::from_value(value).map(Self::#variant),));
-            encoders.push(quote!(Self::#variant(object) => #scheme::to_value(object),));
+            variants.push(quote!(#docs #condition #variant(Box<#object>),));
+            known.push(quote!(#condition #known_type::new(#api_version, #kind),));
+            decoders.push(
+                quote!(#condition (#api_version, #kind) => #scheme::from_value(value).map(Self::#variant),),
+            );
+            encoders.push(quote!(#condition Self::#variant(object) => #scheme::to_value(object),));
         }
     }
     files.add(

@@ -7,7 +7,13 @@ use quote::quote;
 use syn::{Item, parse_quote};
 
 use super::file::ident;
-use crate::{layout::Layout, model::TypePath};
+use crate::{
+    layout::Layout,
+    model::{Group, TypePath},
+};
+
+/// What imports are sorted by: the path, the name in the file, and the feature.
+type Key = (String, String, Option<String>);
 
 /// What needs no import, and what an import would hide.
 const PRELUDE: [&str; 16] = [
@@ -20,17 +26,27 @@ const PRELUDE: [&str; 16] = [
 pub(super) struct Uses<'a> {
     layout: &'a Layout,
     own: BTreeSet<String>,
-    /// The imported names by their modules.
-    names: BTreeMap<Vec<String>, BTreeSet<String>>,
-    /// The imported modules of the API types by the name that they have in the file.
-    modules: BTreeMap<String, Vec<String>>,
+    /// The feature that the next imports depend on.
+    feature: Option<String>,
+    /// The imported names by their modules and features.
+    names: BTreeMap<(Vec<String>, Option<String>), BTreeSet<String>>,
+    /// The imported modules of the API types by the name that they have in the file, with their features.
+    modules: BTreeMap<String, (Vec<String>, Option<String>)>,
 }
 
 impl<'a> Uses<'a> {
     /// For a file that defines these types.
     pub fn new(layout: &'a Layout, own: impl IntoIterator<Item = String>) -> Self {
         let own = own.into_iter().collect();
-        Self { layout, own, names: BTreeMap::new(), modules: BTreeMap::new() }
+        Self { layout, own, feature: None, names: BTreeMap::new(), modules: BTreeMap::new() }
+    }
+
+    /// Lets the imports that `add` needs depend on the feature of a group, if it has one.
+    pub fn of_group<T>(&mut self, group: &Group, add: impl FnOnce(&mut Self) -> T) -> T {
+        self.feature = group.feature.as_ref().map(|feature| feature.name.clone());
+        let added = add(self);
+        self.feature = None;
+        added
     }
 
     /// A name of the runtime, with the module that it is in: `Client`, `client::Get`.
@@ -52,18 +68,23 @@ impl<'a> Uses<'a> {
             return whole_path(&module);
         }
         let ident = ident(&name);
-        self.names.entry(module).or_default().insert(name);
+        let always = (module, None);
+        if self.names.get(&always).is_none_or(|names| !names.contains(&name)) {
+            self.names.entry((always.0, self.feature.clone())).or_default().insert(name);
+        }
         quote!(#ident)
     }
 
     /// A type of the API, through its module: `v1::Network`. `alias` is the name that the module gets.
     pub fn api_type(&mut self, path: &TypePath, alias: &str) -> TokenStream {
-        let module = self.layout.seen_from_here(path.module());
-        let taken = self.modules.get(alias).is_some_and(|other| *other != module);
-        if module.is_empty() || taken {
+        let mut module = self.whole_names(path);
+        module.pop();
+        let found = (module, self.feature.clone());
+        let taken = self.modules.get(alias).is_some_and(|other| *other != found);
+        if found.0.is_empty() || taken {
             return whole_path(&self.whole_names(path));
         }
-        self.modules.insert(alias.to_owned(), module);
+        self.modules.insert(alias.to_owned(), found);
         let (alias, name) = (ident(alias), ident(path.name()));
         quote!(#alias::#name)
     }
@@ -80,7 +101,10 @@ impl<'a> Uses<'a> {
 
     /// Whether a name means something else in the file.
     fn is_taken(&self, name: &str, module: &[String]) -> bool {
-        let mut others = self.names.iter().filter(|(other, _)| *other != module);
+        let same = |other: &(Vec<String>, Option<String>)| {
+            other.0 == module && (other.1.is_none() || other.1 == self.feature)
+        };
+        let mut others = self.names.iter().filter(|(other, _)| !same(other));
         self.own.contains(name) || others.any(|(_, names)| names.contains(name))
     }
 
@@ -96,29 +120,31 @@ impl<'a> Uses<'a> {
 
     /// The imports as items: the standard library's, those of other crates, those of this crate.
     pub fn items(self) -> Vec<Vec<Item>> {
-        let mut groups: [BTreeMap<(String, String), Item>; 3] = Default::default();
-        let mut add = |path: &[String], alias: &str, item: Item| {
+        let mut groups: [BTreeMap<Key, Item>; 3] = Default::default();
+        let mut add = |path: &[String], alias: &str, feature: &Option<String>, tree: TokenStream| {
             let group = match path.first().map(String::as_str) {
                 Some("std") => 0,
                 Some("crate" | "self" | "super") => 2,
                 _ => 1,
             };
-            groups[group].insert((path.join("::"), alias.to_owned()), item);
+            let condition = feature.as_ref().map(|feature| quote!(#[cfg(feature = #feature)]));
+            let item = parse_quote!(#condition use #tree;);
+            groups[group].insert((path.join("::"), alias.to_owned(), feature.clone()), item);
         };
-        for (module, names) in &self.names {
+        for ((module, feature), names) in &self.names {
             let path = module.iter().map(|name| ident(name));
             let names: Vec<_> = names.iter().map(|name| ident(name)).collect();
             match &names[..] {
-                [name] => add(module, "", parse_quote!(use #(#path::)*#name;)),
-                names => add(module, "", parse_quote!(use #(#path::)*{#(#names),*};)),
+                [name] => add(module, "", feature, quote!(#(#path::)*#name)),
+                names => add(module, "", feature, quote!(#(#path::)*{#(#names),*})),
             }
         }
-        for (alias, module) in &self.modules {
+        for (alias, (module, feature)) in &self.modules {
             let path = module.iter().map(|name| ident(name));
             let alias_ident = ident(alias);
             match module.len() > 1 && module.last() == Some(alias) {
-                true => add(module, alias, parse_quote!(use #(#path)::*;)),
-                false => add(module, alias, parse_quote!(use #(#path)::* as #alias_ident;)),
+                true => add(module, alias, feature, quote!(#(#path)::*)),
+                false => add(module, alias, feature, quote!(#(#path)::* as #alias_ident)),
             }
         }
         let groups = groups.into_iter().map(|group| group.into_values().collect());

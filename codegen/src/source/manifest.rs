@@ -47,7 +47,7 @@ impl Library {
     pub fn read(reader: &dyn ReadFile, folder: &str) -> Result<Self, Error> {
         let path = normalise(&Path::new(folder).join("Cargo.toml"));
         let text = reader.read(&path).map_err(|error| {
-            let (message, help) = unreadable(&path, &error);
+            let (message, help) = unreadable(&display(&path), &error);
             let absent =
                 "`sources` in the configuration names the folders of the crates that hold annotated types";
             Error::new(None, message).help(help.unwrap_or(absent))
@@ -73,8 +73,7 @@ impl Library {
 }
 
 /// What to say of a file that cannot be read, and what to do about it unless it is absent.
-pub(super) fn unreadable(path: &Path, error: &io::Error) -> (String, Option<&'static str>) {
-    let path = display(path);
+pub(super) fn unreadable(path: &str, error: &io::Error) -> (String, Option<&'static str>) {
     match error.kind() {
         io::ErrorKind::InvalidData => {
             (format!("cannot read `{path}`: it is not valid UTF-8"), Some("save the file as UTF-8"))

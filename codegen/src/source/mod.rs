@@ -5,8 +5,10 @@
 //! the errors of all files are shown together.
 
 mod cfg;
+mod features;
 mod import;
 mod manifest;
+mod packages;
 mod paths;
 mod scope;
 mod walk;
@@ -21,12 +23,15 @@ use std::{
 use proc_macro2::Span;
 
 use crate::{
+    config::Source,
     diag::{Ctxt, Diagnostic},
+    kubernetes::{self, Kubernetes},
     names::Name,
 };
 
 pub use cfg::Condition;
 pub(crate) use cfg::Configured;
+pub use packages::{Package, PackageLibrary, Packages};
 pub(crate) use paths::PublicPaths;
 pub(crate) use scope::{Resolved, is_group_version};
 
@@ -109,8 +114,12 @@ impl Module {
 pub struct SourceCrate {
     /// The name by which other crates import it.
     pub name: String,
-    /// The crate's folder, as the configuration names it.
+    /// The crate's folder or package, as the configuration names it.
     pub folder: String,
+    /// The name and version of the package, if it was found in the dependency graph.
+    pub package: Option<(String, String)>,
+    /// Whether CRDs are written for kube's custom resources.
+    pub crds: bool,
     /// Whether the crate is of the edition of 2015, in which a `use` starts at the root.
     pub edition_2015: bool,
     /// Its root module.
@@ -122,6 +131,8 @@ pub struct SourceCrate {
 pub struct Sources {
     /// The crates.
     pub crates: Vec<SourceCrate>,
+    /// The versions of Kubernetes.
+    pub(crate) kubernetes: Vec<Kubernetes>,
     /// Every file that was read.
     pub files: Vec<SourceFile>,
     /// What could not be read or parsed.
@@ -129,13 +140,31 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Reads the crates in these folders.
-    pub fn load(reader: &dyn ReadFile, folders: &[String]) -> Self {
+    /// Reads these sources. Those that are not in folders are looked up among the packages.
+    pub fn load(reader: &dyn ReadFile, from: &[Source], packages: &Packages) -> Self {
         let mut sources = Self::default();
         let cx = Ctxt::new();
-        for folder in folders {
-            if let Some(krate) = walk::load_crate(reader, folder, &mut sources.files, &cx) {
-                sources.crates.push(krate);
+        for source in from {
+            match source {
+                Source::Folder { folder, crds } => {
+                    let krate = walk::load_folder(reader, folder, &mut sources.files, &cx);
+                    sources.crates.extend(krate.map(|krate| SourceCrate { crds: *crds, ..krate }));
+                }
+                Source::Package { package, crds } => {
+                    let Some(package) = cx.ok(packages.find(package)) else { continue };
+                    let krate = walk::load_package(reader, package, &mut sources.files, &cx);
+                    sources.crates.extend(krate.map(|krate| SourceCrate { crds: *crds, ..krate }));
+                }
+                Source::Kubernetes { version, groups } => {
+                    let package = packages.k8s_openapi().map_err(|message| {
+                        Error::new(None, message).help(
+                            "Kubernetes' kinds come from the `k8s-openapi` that `genclient-runtime` uses",
+                        )
+                    });
+                    let Some(package) = cx.ok(package) else { continue };
+                    let found = kubernetes::read(reader, package, version, groups, &mut sources.files, &cx);
+                    sources.kubernetes.extend(found);
+                }
             }
         }
         sources.errors = cx.check().err().unwrap_or_default();

@@ -18,10 +18,10 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::Item;
 
 use super::{
-    Condition, Module, SourceCrate,
+    Condition, Configured, Module, SourceCrate,
     import::{Import, imports},
 };
-use crate::names::Name;
+use crate::{decl::CustomResourceDecl, names::Name};
 
 /// A module or type of the crate, by the names that lead to its definition.
 pub(super) type Definition = Vec<Name>;
@@ -252,6 +252,14 @@ impl Scopes {
                 });
                 self.own.insert(definition.clone(), variants.collect());
             }
+            if let Item::Struct(item) = item
+                && let Some(root) = kube_root(&item.attrs)
+            {
+                let definition = [&module.path[..], std::slice::from_ref(&root)].concat();
+                let binding =
+                    Binding { meaning: Resolved::Local(definition), visibility: visibility.clone(), certain };
+                add(&mut table, root, binding);
+            }
             add(&mut table, name, Binding { meaning: Resolved::Local(definition), visibility, certain });
         }
         self.own.entry(module.path.clone()).or_insert(table);
@@ -408,6 +416,12 @@ fn explicit(table: &mut Table, name: Name, found: Binding) {
         Some(other) if !other.is_local() && found.is_local() => drop(table.insert(name, found)),
         _ => add(table, name, found),
     }
+}
+
+/// The struct that kube's derive writes beside the one with these attributes.
+fn kube_root(attrs: &[syn::Attribute]) -> Option<Name> {
+    let attrs = Configured::of(attrs).attrs;
+    CustomResourceDecl::root_of(&attrs).map(|root| Name::new(&root))
 }
 
 /// Whether a macro of this path is `group_version!`.

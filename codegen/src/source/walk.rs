@@ -5,11 +5,12 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use proc_macro2::Span;
+use proc_macro2::{Span, TokenStream};
 use syn::{Attribute, Item, ItemMod, Visibility, spanned::Spanned as _};
 
 use super::{
-    Condition, Configured, Error, Location, Module, ReadFile, SourceCrate, SourceFile, locate,
+    Condition, Configured, Error, Location, Module, Package, PackageLibrary, ReadFile, SourceCrate,
+    SourceFile, features, locate,
     manifest::{Library, unreadable},
 };
 use crate::{
@@ -17,19 +18,43 @@ use crate::{
     names::Name,
 };
 
-/// Reads one crate; what is wrong is told to `cx`.
-pub(super) fn load_crate(
+/// Reads the crate in a folder; what is wrong is told to `cx`.
+pub(super) fn load_folder(
     reader: &dyn ReadFile,
     folder: &str,
     files: &mut Vec<SourceFile>,
     cx: &Ctxt<Option<Location>>,
 ) -> Option<SourceCrate> {
-    let Library { name, root, edition_2015 } = cx.ok(Library::read(reader, folder))?;
-    let text = cx.ok(reader.read(&root).map_err(|error| {
-        let (message, help) = unreadable(&root, &error);
+    let library = cx.ok(Library::read(reader, folder))?;
+    let walker = Walker { reader, files, cx, open: Vec::new(), package: None };
+    load_crate(walker, library, folder)
+}
+
+/// Reads the library of a package of the dependency graph.
+pub(super) fn load_package(
+    reader: &dyn ReadFile,
+    package: &Package,
+    files: &mut Vec<SourceFile>,
+    cx: &Ctxt<Option<Location>>,
+) -> Option<SourceCrate> {
+    let library = package.library.clone().ok_or_else(|| {
+        Error::new(None, format!("the package `{}` has no library", package.name))
+            .help("types that generated code can use are in a library")
+    });
+    let PackageLibrary { name, root, edition_2015 } = cx.ok(library)?;
+    let walker = Walker { reader, files, cx, open: Vec::new(), package: Some(package) };
+    let krate = load_crate(walker, Library { name, root, edition_2015 }, &package.name)?;
+    Some(SourceCrate { package: Some((package.name.clone(), package.version.clone())), ..krate })
+}
+
+fn load_crate(mut walker: Walker<'_>, library: Library, folder: &str) -> Option<SourceCrate> {
+    let Library { name, root, edition_2015 } = library;
+    let cx = walker.cx;
+    let text = cx.ok(walker.reader.read(&root).map_err(|error| {
+        let (message, help) = unreadable(&walker.show(&root), &error);
         Error::new(None, message).help(help.unwrap_or("annotated types live in a library crate"))
     }))?;
-    let mut walker = Walker { reader, files, cx, open: vec![root.clone()] };
+    walker.open.push(root.clone());
     let parsed = walker.parse(&root, text);
     let (file, ast) = cx.ok(parsed)?;
     let (condition, items) = match Condition::of(&ast.attrs) {
@@ -47,7 +72,7 @@ pub(super) fn load_crate(
         children: Vec::new(),
     };
     let root = walker.fill(root, items, &place);
-    Some(SourceCrate { name, folder: folder.to_owned(), edition_2015, root })
+    Some(SourceCrate { name, folder: folder.to_owned(), package: None, crds: false, edition_2015, root })
 }
 
 /// Where a module's items stand, and where the files of its children are looked for.
@@ -75,14 +100,26 @@ struct Walker<'a> {
     cx: &'a Ctxt<Option<Location>>,
     /// The files of the module that is read and of those around it.
     open: Vec<PathBuf>,
+    /// The package that is read, if it is one of the dependency graph.
+    package: Option<&'a Package>,
 }
 
 impl Walker<'_> {
+    /// A path as a person reads it: that of a package starts with the package's name and version.
+    fn show(&self, path: &Path) -> String {
+        let within =
+            self.package.and_then(|package| Some((package, path.strip_prefix(&package.folder).ok()?)));
+        match within {
+            Some((package, path)) => format!("{}-{}/{}", package.name, package.version, display(path)),
+            None => display(path),
+        }
+    }
+
     /// Parses a file. Several modules may share one.
     fn parse(&mut self, path: &Path, text: String) -> Parsed {
         // The compiler skips a byte order mark, and so do the positions it reports.
         let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
-        let path = display(path);
+        let path = self.show(path);
         let file = match self.files.iter().position(|file| file.path == path) {
             Some(known) => known,
             None => {
@@ -90,7 +127,15 @@ impl Walker<'_> {
                 self.files.len() - 1
             }
         };
-        let parsed = syn::parse_file(&without_shebang(text));
+        let text = without_shebang(text);
+        let parsed = match self.package {
+            None => syn::parse_file(&text),
+            // The features of a package are known.
+            Some(package) => text
+                .parse::<TokenStream>()
+                .map_err(syn::Error::from)
+                .and_then(|tokens| syn::parse2(features::resolve(tokens, &package.features))),
+        };
         parsed.map(|ast| (file, ast)).map_err(|error| {
             let message = match error.to_string().as_str() {
                 // A bracket or a quote without its other half is no matter of grammar.
@@ -181,7 +226,7 @@ impl Walker<'_> {
             .filter(|(_, text)| !text.as_ref().is_err_and(is_absent))
             .collect();
         if let [(first, _), (second, _), ..] = &found[..] {
-            let files = format!("`{}` and `{}`", display(first), display(second));
+            let files = format!("`{}` and `{}`", self.show(first), self.show(second));
             self.cx.error(
                 error(format!("the module `{name}` has two files, {files}")).help("remove one of them"),
             );
@@ -190,7 +235,7 @@ impl Walker<'_> {
         let Some((path, text)) = found.pop() else {
             // A file behind a feature may well be absent; it matters only if it is there.
             if module.condition.is_none() {
-                let names: Vec<_> = candidates.iter().map(|path| format!("`{}`", display(path))).collect();
+                let names: Vec<_> = candidates.iter().map(|path| format!("`{}`", self.show(path))).collect();
                 let at = given.map_or(at.clone(), |(_, span)| locate(place.file, *span));
                 self.cx.error(
                     Diagnostic::new(Some(at), format!("the file of the module `{name}` is missing"))
@@ -203,18 +248,19 @@ impl Walker<'_> {
             self.cx.error(
                 error(format!(
                     "the file of the module `{name}` holds the module itself, `{}`",
-                    display(path)
+                    self.show(path)
                 ))
                 .help("give the module a file of its own"),
             );
             return None;
         }
         let text = self.cx.ok(text.map_err(|cause| {
-            let (message, help) = unreadable(path, &cause);
+            let (message, help) = unreadable(&self.show(path), &cause);
             error(message).help(help.unwrap_or("it must be a file that you may read"))
         }))?;
         // The compiler may never open a file behind a condition; it matters if it holds a kind.
-        let matters = module.condition.is_none() || text.contains("GenClient");
+        let matters = module.condition.is_none()
+            || ["GenClient", "CustomResource"].iter().any(|derive| text.contains(derive));
         let parsed = self.parse(path, text);
         if !matters && parsed.is_err() {
             return None;

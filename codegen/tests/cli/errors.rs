@@ -567,3 +567,62 @@ fn a_missing_configuration_is_named() {
     assert_eq!(run.code, 2);
     snapshot("no_configuration", &run.stderr);
 }
+
+/// A workspace whose client has these sources, and whose package depends on nothing.
+fn sources_refused(name: &str, sources: &str) {
+    let workspace = Workspace::new(&module("a.example.com/v1", &kind("Network")));
+    workspace.write("Cargo.toml", "[workspace]\nmembers = [\"apis\"]\nresolver = \"3\"\n");
+    workspace.write("apis/Cargo.toml", "[package]\nname = \"sample-apis\"\nedition = \"2024\"\n");
+    workspace
+        .write("Cargo.lock", "version = 4\n\n[[package]]\nname = \"sample-apis\"\nversion = \"0.0.0\"\n");
+    workspace.write("genclient.toml", &format!("[[client]]\noutput = \"client\"\nsources = [{sources}]\n"));
+    let before = workspace.tree();
+    let run = workspace.run(&["generate"]);
+    assert_eq!(run.code, 2, "{}", run.stderr);
+    assert!(workspace.tree() == before, "the tree has changed");
+    snapshot(name, &run.stderr);
+}
+
+#[test]
+fn a_package_that_is_not_a_dependency_is_refused() {
+    sources_refused("no_dependency", "{ package = \"gateway-api\" }");
+    sources_refused("misspelt_dependency", "{ package = \"sample-api\" }");
+}
+
+#[test]
+fn kubernetes_kinds_need_k8s_openapi() {
+    sources_refused("no_k8s_openapi", "\"apis\", { kubernetes = \"1.37\" }");
+}
+
+#[test]
+fn a_source_is_one_of_three() {
+    sources_refused("two_sources_in_one", "{ folder = \"apis\", kubernetes = \"1.37\" }");
+    sources_refused("no_version", "{ kubernetes = \"latest\" }");
+    sources_refused("unknown_source", "{ pakage = \"gateway-api\" }");
+}
+
+#[test]
+fn a_custom_resource_of_kube_needs_a_group() {
+    let spec = |keys: &str| format!("#[derive(CustomResource)]\n#[kube({keys})]\npub struct FooSpec {{}}\n");
+    refused("kube_without_group", &spec("version = \"v1\", kind = \"Foo\""), &[]);
+    refused(
+        "kube_misspelt",
+        &spec("grup = \"example.com\", version = \"v1\", kind = \"Foo\", namespace"),
+        &[],
+    );
+}
+
+#[test]
+fn one_kind_from_two_sources_is_shown_twice() {
+    let ours = module("example.com/v1", &kind_with("Foo", "cluster_scoped"));
+    let theirs = "#[derive(CustomResource)]\n#[kube(group = \"example.com\", version = \"v1\", kind = \"Foo\")]\npub struct FooSpec {}\n";
+    refused(
+        "kind_from_two_sources",
+        &ours,
+        &[
+            ("other/Cargo.toml", "[package]\nname = \"other\"\n"),
+            ("other/src/lib.rs", theirs),
+            ("genclient.toml", "[[client]]\noutput = \"g\"\nsources = [\"apis\", \"other\"]\ncrds = false\n"),
+        ],
+    );
+}

@@ -5,6 +5,7 @@
 
 mod conditions;
 mod files;
+mod kube;
 mod names;
 mod paths;
 mod support;

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use genclient::{model, source::Sources};
+use genclient::{
+    model,
+    source::{Packages, Sources},
+};
 
 /// A kind of this name, with these attributes in front of its derive.
 pub fn kind_with(attributes: &str, name: &str) -> String {
@@ -38,7 +41,7 @@ pub fn read_edition(edition: &str, files: &[(&str, &str)]) -> Result<Vec<String>
         .map(|(path, text)| (PathBuf::from(format!("apis/src/{path}")), (*text).to_owned()))
         .chain([(PathBuf::from("apis/Cargo.toml"), manifest)])
         .collect();
-    let sources = Sources::load(&files, &["apis".to_owned()]);
+    let sources = Sources::load(&files, &["apis".into()], &Packages::default());
     let model = model(&sources).map_err(|errors| {
         errors
             .iter()

@@ -30,7 +30,11 @@ The configuration, with its defaults where there are any:
 
   [[client]]                       # one for each generated client
   output = \"generated/client\"      # the folder of a crate; or below a crate's `src`: a module of it
-  sources = [\"apis\"]               # the folders of the crates with annotated structs
+  sources = [\"apis\"]               # the folders of crates with annotated structs or kube's custom
+                                   # resources; { package = \"gateway-api\" }: a dependency;
+                                   # { kubernetes = \"1.37\" }: Kubernetes' own kinds, perhaps only
+                                   # those of some groups: groups = [\"apps\", \"core\"]
+  features = false                 # give each group a Cargo feature of its own
   crds = true                      # write CRD manifests to `crds/` in the package
   expansions = false               # declare a hand-written module `expansions`
   runtime = \"genclient_runtime\"    # what the package calls the crate genclient-runtime";

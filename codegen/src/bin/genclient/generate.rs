@@ -11,13 +11,17 @@ use genclient::{
     config::{self, ClientConfig, Config},
     generate,
     layout::Layout,
+    model,
+    model::Model,
     plan::{self, Count, Lock, Plan, Written},
     source::{Folder, Sources},
 };
 
 use crate::{
     args::GenerateArgs,
-    crds, package, place,
+    crds, metadata,
+    package::{self, Made},
+    place,
     print::{note, out},
     report::Failure,
     version,
@@ -40,6 +44,8 @@ struct Client<'a> {
     files: Vec<GeneratedFile>,
     /// Whether the CRDs of the package are its own: of the clients in one package this is one at most.
     owns_crds: bool,
+    /// What its package gets, if it has to be made.
+    made: Made,
 }
 
 /// Generates what the configuration in a folder names.
@@ -134,16 +140,28 @@ fn load<'a>(folder: &Path, config: &Config, client: &'a ClientConfig) -> Result<
     let package = folder.join(&layout.package);
     version::check(&package)?;
     match generate(&sources, &layout, config, client) {
-        Ok(files) => Ok(Client {
-            config: client,
-            folder: folder.to_path_buf(),
-            layout,
-            package,
-            files,
-            owns_crds: false,
-        }),
+        Ok(files) => {
+            let made = if layout.is_new { made(&sources, client) } else { Made::default() };
+            Ok(Client {
+                config: client,
+                folder: folder.to_path_buf(),
+                layout,
+                package,
+                files,
+                owns_crds: false,
+                made,
+            })
+        }
         Err(errors) => Err(Failure::sources(sources, errors)),
     }
+}
+
+/// What the package of a client gets.
+fn made(sources: &Sources, client: &ClientConfig) -> Made {
+    let model = model(sources).ok().filter(|_| client.features).map(Model::with_features);
+    let groups = model.into_iter().flat_map(|model| model.groups);
+    let packages = sources.crates.iter().filter_map(|krate| krate.package.clone());
+    Made { features: groups.filter_map(|group| group.feature).collect(), dependencies: packages.collect() }
 }
 
 /// Where a client's code goes, and its sources.
@@ -151,7 +169,8 @@ pub(crate) fn read(folder: &Path, client: &ClientConfig) -> Result<(Layout, Sour
     let reader = Folder(folder.to_path_buf());
     let failed = |error| Failure::sources(Sources::default(), vec![error]);
     let layout = Layout::find(&reader, client).map_err(failed)?;
-    let sources = layout.sources(&reader, client).map_err(failed)?;
+    let packages = metadata::packages(folder, client, &layout)?;
+    let sources = layout.sources(&reader, client, &packages).map_err(failed)?;
     Ok((layout, sources))
 }
 
@@ -183,7 +202,7 @@ impl Client<'_> {
             plan.create(
                 &self.package,
                 &self.layout.package,
-                package::manifest(&self.folder, self.config, &self.layout, &self.package),
+                package::manifest(&self.folder, self.config, &self.layout, &self.package, &self.made),
             )?;
         }
         let folders = if self.owns_crds { self.layout.folders() } else { vec![self.layout.folder()] };

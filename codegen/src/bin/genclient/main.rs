@@ -9,6 +9,7 @@ mod explain;
 mod generate;
 mod init;
 mod list;
+mod metadata;
 mod package;
 mod place;
 mod print;

@@ -8,8 +8,9 @@ use std::{
 
 use genclient::{
     GeneratedFile,
-    config::ClientConfig,
+    config::{ClientConfig, Source},
     layout::{Layout, new_package_name},
+    model::Feature,
 };
 use toml_edit::{DocumentMut, InlineTable, Item, Value};
 
@@ -18,6 +19,15 @@ use crate::place;
 /// The name of the runtime's package.
 const RUNTIME: &str = "genclient-runtime";
 
+/// What the manifest of a new package has beside the folders of its sources.
+#[derive(Default)]
+pub(crate) struct Made {
+    /// The features of its groups.
+    pub features: Vec<Feature>,
+    /// The packages that its sources name, with their versions.
+    pub dependencies: Vec<(String, String)>,
+}
+
 /// The manifest of a new package: the runtime from where the first source crate takes it, under the name that
 /// generated code gives it, and the source crates. `folder` is that of the configuration.
 pub(crate) fn manifest(
@@ -25,12 +35,16 @@ pub(crate) fn manifest(
     client: &ClientConfig,
     layout: &Layout,
     package: &Path,
+    made: &Made,
 ) -> GeneratedFile {
     let mut text = format!(
         "[package]\nname = \"{}\"\nversion = \"0.1.0\"\nedition = \"2024\"\npublish = false\n\n[dependencies]\n",
         new_package_name(&layout.package)
     );
-    let sources = client.sources.iter().filter_map(|source| Manifest::read(&folder.join(source)));
+    let sources = client.sources.iter().filter_map(|source| {
+        let Source::Folder { folder: source, .. } = source else { return None };
+        Manifest::read(&folder.join(source))
+    });
     let sources: Vec<Manifest> = sources.collect();
     let wanted = layout.runtime.split("::").next().unwrap_or_default();
     let found = sources.iter().find_map(|source| source.runtime(wanted, package));
@@ -43,10 +57,19 @@ pub(crate) fn manifest(
             dependencies.push((name.to_owned(), path.into()));
         }
     }
+    dependencies.extend(made.dependencies.iter().map(|(name, version)| (name.clone(), version.into())));
     dependencies.sort_by(|(a, _), (b, _)| a.cmp(b));
     for (name, dependency) in dependencies {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{name} = {}", dependency.to_string().trim());
+    }
+    if !made.features.is_empty() {
+        text.push_str(
+            "\n# One for each group, with those of the groups whose types its clients take.\n[features]\n",
+        );
+    }
+    for Feature { name, needs } in &made.features {
+        let _ = writeln!(text, "{name} = {needs:?}");
     }
     GeneratedFile { path: "Cargo.toml".to_owned(), text }
 }

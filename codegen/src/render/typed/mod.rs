@@ -5,16 +5,15 @@ mod method;
 
 use quote::{format_ident, quote};
 
-use super::file::{Files, doc, ident};
+use super::file::{Files, doc, group_modules, ident};
 use crate::model::{Group, Model, Resource, Version};
 
 pub(super) fn render(model: &Model, files: &mut Files<'_>) {
-    let groups = model.groups.iter().map(|group| ident(&group.ident));
     files.add(
         "clientset/typed/mod.rs",
         &["The typed clients, by group.".to_owned()],
         files.uses([]),
-        quote!(#(pub mod #groups;)*),
+        group_modules(&model.groups),
     );
     for group in &model.groups {
         let versions = group.versions.iter().map(|version| ident(&version.ident));

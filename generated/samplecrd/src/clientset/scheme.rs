@@ -41,10 +41,10 @@ pub fn encode(objects: &[Object]) -> Result<String, DecodeError> {
 
 impl KnownObject for Object {
     const KNOWN_TYPES: &'static [KnownType] = &[
-        KnownType::of::<appcontroller_v1alpha1::AppService>(),
-        KnownType::of::<appcontroller_v1alpha1::AppServiceList>(),
-        KnownType::of::<samplecrd_v1::Network>(),
-        KnownType::of::<samplecrd_v1::NetworkList>(),
+        KnownType::new("appcontroller.k8s.io/v1alpha1", "AppService"),
+        KnownType::new("appcontroller.k8s.io/v1alpha1", "AppServiceList"),
+        KnownType::new("samplecrd.k8s.io/v1", "Network"),
+        KnownType::new("samplecrd.k8s.io/v1", "NetworkList"),
     ];
 
     fn from_value(known_type: &KnownType, value: Value) -> Result<Self, DecodeError> {

@@ -51,14 +51,14 @@ pub fn encode(objects: &[Object]) -> Result<String, DecodeError> {
 
 impl KnownObject for Object {
     const KNOWN_TYPES: &'static [KnownType] = &[
-        KnownType::of::<core_v1::Parcel>(),
-        KnownType::of::<shapes_v1::House>(),
-        KnownType::of::<shapes_v1::HouseList>(),
-        KnownType::of::<shapes_v1::Machine>(),
-        KnownType::of::<shapes_v1::Planet>(),
-        KnownType::of::<shapes_v1::Silence>(),
-        KnownType::of::<versions_v1::Gauge>(),
-        KnownType::of::<versions_v1beta1::Gauge>(),
+        KnownType::new("v1", "Parcel"),
+        KnownType::new("shapes.example.com/v1", "House"),
+        KnownType::new("shapes.example.com/v1", "HouseList"),
+        KnownType::new("shapes.example.com/v1", "Machine"),
+        KnownType::new("shapes.example.com/v1", "Planet"),
+        KnownType::new("shapes.example.com/v1", "Silence"),
+        KnownType::new("versions.example.com/v1", "Gauge"),
+        KnownType::new("versions.example.com/v1beta1", "Gauge"),
     ];
 
     fn from_value(known_type: &KnownType, value: Value) -> Result<Self, DecodeError> {

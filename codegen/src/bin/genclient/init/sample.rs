@@ -6,7 +6,7 @@ use genclient::{
     model,
     model::{Group, Resource, Version},
     names,
-    source::Sources,
+    source::{Packages, Sources},
 };
 
 use super::project::Project;
@@ -68,7 +68,7 @@ impl Sample {
             (PathBuf::from("apis/src/lib.rs"), format!("pub mod {module};\n")),
             (file, sample.types()),
         ]);
-        let sources = Sources::load(&files, &["apis".to_owned()]);
+        let sources = Sources::load(&files, &["apis".into()], &Packages::default());
         let model = match model(&sources) {
             Ok(model) => model,
             Err(errors) => return Err(Failure::sources(sources, errors)),
