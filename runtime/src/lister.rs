@@ -120,7 +120,7 @@ impl<K: CacheObject> fmt::Debug for NamespaceLister<K> {
 }
 
 impl<K: CacheObject> NamespaceLister<K> {
-    pub(crate) fn new(store: Store<K>, namespace: &str) -> Self {
+    pub(crate) fn new(store: Arc<Store<K>>, namespace: &str) -> Self {
         Self { store, namespace: Name::new(namespace) }
     }
 
