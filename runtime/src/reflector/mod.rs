@@ -21,6 +21,8 @@
 //!   transform panic.
 //! - **Decoding does not block async threads.** Lists and busy watches are decoded on blocking threads;
 //!   if no such thread is free, they are decoded in place in slices.
+//! - **A few events pass at once, and those of a busy stream gather for a moment**: for 3 ms, if more
+//!   than 16 KB came within 10 ms. Waking up for each chunk of such a stream would cost more than reading it.
 //! - **Back-pressure.** A sink that does not take a batch stops the reading.
 //! - **Silence is noticed.** A dead connection is given up; see [`Timeouts`].
 //!

@@ -237,7 +237,46 @@ impl End {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
+    use bytes::Bytes;
+    use futures::{StreamExt as _, stream};
+    use http::{Request, Response};
+    use http_body::Frame;
+    use http_body_util::StreamBody;
+    use tower::service_fn;
+
     use super::*;
+
+    /// A watch to which lines of a kilobyte come at once, and nothing after them.
+    async fn watch_of(lines: usize) -> Watch {
+        let service = service_fn(move |_: Request<Body>| async move {
+            let line = Bytes::from([vec![b'x'; 1023], vec![b'\n']].concat());
+            let frames = (0..lines).map(move |_| Ok::<_, Infallible>(Frame::data(line.clone())));
+            let body = StreamBody::new(stream::iter(frames).chain(stream::pending()));
+            Ok::<_, Infallible>(Response::new(body))
+        });
+        let response = kube::Client::new(service, "").send(Request::new(Body::empty())).await.unwrap();
+        let operation = Operation {
+            verb: "watch",
+            kind: "ConfigMap".to_owned(),
+            namespace: None,
+            name: None,
+            subresource: None,
+        };
+        let later = Instant::now() + Duration::from_secs(60);
+        Watch::new(response.into_body(), operation, later, Duration::from_secs(60))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_few_events_pass_at_once_and_those_of_a_busy_stream_gather_for_a_moment() {
+        for (lines, pause) in [(1, Duration::ZERO), (10, Duration::ZERO), (40, BUSY_PAUSE)] {
+            let mut watch = watch_of(lines).await;
+            let begin = Instant::now();
+            assert_eq!(watch.next().await.unwrap().unwrap().len(), lines);
+            assert_eq!(begin.elapsed(), pause, "{lines} lines");
+        }
+    }
 
     #[test]
     fn a_stream_is_busy_while_more_than_16_kilobytes_come_in_10_milliseconds() {

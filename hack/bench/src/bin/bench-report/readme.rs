@@ -147,7 +147,7 @@ pub(crate) fn table(summary: &Summary, set_up: &str) -> String {
 pub(crate) fn replace(readme: &str, table: &str) -> Result<String> {
     let (before, rest) = readme.split_once(BEGIN).ok_or("the README has no beginning of the table")?;
     let (_, after) = rest.split_once(END).ok_or("the README has no end of the table")?;
-    Ok(format!("{before}{BEGIN}{table}{END}{after}"))
+    Ok(format!("{before}{BEGIN}\n{table}\n{END}{after}"))
 }
 
 /// A ratio, bold where the peer is better.
@@ -196,7 +196,7 @@ mod tests {
     fn the_table_is_replaced_and_everything_else_stays() {
         let readme = format!("before\n{BEGIN}old\n{END}after\n");
         let new = replace(&readme, "new\n").unwrap();
-        assert_eq!(new, format!("before\n{BEGIN}new\n{END}after\n"));
+        assert_eq!(new, format!("before\n{BEGIN}\nnew\n\n{END}after\n"));
         assert_eq!(replace(&new, "new\n").unwrap(), new);
         assert!(replace("no table", "new\n").is_err());
     }
