@@ -27,7 +27,7 @@ fi
 
 # The stale exit code of one configuration must not hide the others.
 code=0
-for config in genclient.toml tests/genclient.toml; do
+for config in genclient.toml generated/genclient.toml tests/genclient.toml; do
   cargo run --quiet --package genclient -- generate --config "$config" "$@" ||
     { status=$?; [ "$status" -gt "$code" ] && code=$status; }
 done

@@ -12,12 +12,14 @@ use crate::{layout::Layout, model::Group, names};
 pub(super) struct Files<'a> {
     pub layout: &'a Layout,
     command: &'a str,
+    /// Whether each method is compiled where it is used, and not at all where it is not.
+    inline: bool,
     files: BTreeMap<String, String>,
 }
 
 impl<'a> Files<'a> {
-    pub fn new(layout: &'a Layout, command: &'a str) -> Self {
-        Self { layout, command, files: BTreeMap::new() }
+    pub fn new(layout: &'a Layout, command: &'a str, inline: bool) -> Self {
+        Self { layout, command, inline, files: BTreeMap::new() }
     }
 
     /// The imports of a file that defines these types.
@@ -32,8 +34,11 @@ impl<'a> Files<'a> {
 
     /// Adds a file by its path in the package.
     pub fn add_at(&mut self, path: String, docs: &[String], uses: Uses<'_>, items: TokenStream) {
-        let items = syn::parse2::<syn::File>(items)
+        let mut items = syn::parse2::<syn::File>(items)
             .unwrap_or_else(|error| unreachable!("a template gives code that does not parse: {error}"));
+        if self.inline {
+            items.items.iter_mut().for_each(inline_methods);
+        }
         let mut text = format!("// {HEADER}\n// Regenerate with `{}`.\n\n", self.command);
         for line in docs {
             text.push_str(format!("//! {line}").trim_end());
@@ -46,6 +51,17 @@ impl<'a> Files<'a> {
 
     pub fn finish(self) -> Vec<GeneratedFile> {
         self.files.into_iter().map(|(path, text)| GeneratedFile { path, text }).collect()
+    }
+}
+
+/// Lets the methods of an `impl` be compiled where they are used. Each one is an instance of the runtime's
+/// generic code, and a program uses a few of the thousands that a large client has.
+fn inline_methods(item: &mut syn::Item) {
+    let syn::Item::Impl(item) = item else { return };
+    for item in &mut item.items {
+        if let syn::ImplItem::Fn(method) = item {
+            method.attrs.push(syn::parse_quote!(#[inline]));
+        }
     }
 }
 

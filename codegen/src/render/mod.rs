@@ -39,7 +39,8 @@ pub(crate) fn render(
     config: &Config,
     client: &ClientConfig,
 ) -> Vec<GeneratedFile> {
-    let mut files = file::Files::new(layout, &config.command);
+    // A client whose groups are features is a large one.
+    let mut files = file::Files::new(layout, &config.command, client.features);
     crate_root::render(model, client, &mut files);
     clientset::render(model, &mut files);
     scheme::render(model, &mut files);

@@ -573,8 +573,10 @@ fn sources_refused(name: &str, sources: &str) {
     let workspace = Workspace::new(&module("a.example.com/v1", &kind("Network")));
     workspace.write("Cargo.toml", "[workspace]\nmembers = [\"apis\"]\nresolver = \"3\"\n");
     workspace.write("apis/Cargo.toml", "[package]\nname = \"sample-apis\"\nedition = \"2024\"\n");
-    workspace
-        .write("Cargo.lock", "version = 4\n\n[[package]]\nname = \"sample-apis\"\nversion = \"0.0.0\"\n");
+    // cargo writes the lock file if it is not there.
+    let mut cargo = std::process::Command::new(env!("CARGO"));
+    cargo.args(["metadata", "--format-version", "1", "--quiet"]).current_dir(workspace.path(""));
+    assert!(cargo.output().unwrap().status.success());
     workspace.write("genclient.toml", &format!("[[client]]\noutput = \"client\"\nsources = [{sources}]\n"));
     let before = workspace.tree();
     let run = workspace.run(&["generate"]);

@@ -667,6 +667,7 @@ impl KnownObject for Object {
         KnownType::new("storagemigration.k8s.io/v1beta1", "StorageVersionMigration"),
     ];
 
+    #[inline]
     fn from_value(known_type: &KnownType, value: Value) -> Result<Self, DecodeError> {
         match (known_type.api_version, known_type.kind) {
             #[cfg(feature = "admissionregistration")]
@@ -1086,6 +1087,7 @@ impl KnownObject for Object {
         }
     }
 
+    #[inline]
     fn to_value(&self) -> Result<Value, DecodeError> {
         match self {
             #[cfg(feature = "admissionregistration")]

@@ -15,6 +15,7 @@ impl SharedInformerFactory {
     /// # Errors
     ///
     /// Returns an error if no informer is generated for the resource.
+    #[inline]
     pub fn for_resource(
         &self,
         resource: &GroupVersionResource,

@@ -17,21 +17,25 @@ pub struct AdmissionregistrationInformers {
 }
 
 impl AdmissionregistrationInformers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informers of `admissionregistration.k8s.io/v1`.
+    #[inline]
     pub fn v1(&self) -> v1::V1Informers {
         v1::V1Informers::new(self.factory.clone())
     }
 
     /// The informers of `admissionregistration.k8s.io/v1alpha1`.
+    #[inline]
     pub fn v1alpha1(&self) -> v1alpha1::V1alpha1Informers {
         v1alpha1::V1alpha1Informers::new(self.factory.clone())
     }
 
     /// The informers of `admissionregistration.k8s.io/v1beta1`.
+    #[inline]
     pub fn v1beta1(&self) -> v1beta1::V1beta1Informers {
         v1beta1::V1beta1Informers::new(self.factory.clone())
     }

@@ -15,11 +15,13 @@ pub struct ApiregistrationInformers {
 }
 
 impl ApiregistrationInformers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informers of `apiregistration.k8s.io/v1`.
+    #[inline]
     pub fn v1(&self) -> v1::V1Informers {
         v1::V1Informers::new(self.factory.clone())
     }

@@ -16,16 +16,19 @@ pub struct AutoscalingInformers {
 }
 
 impl AutoscalingInformers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informers of `autoscaling/v1`.
+    #[inline]
     pub fn v1(&self) -> v1::V1Informers {
         v1::V1Informers::new(self.factory.clone())
     }
 
     /// The informers of `autoscaling/v2`.
+    #[inline]
     pub fn v2(&self) -> v2::V2Informers {
         v2::V2Informers::new(self.factory.clone())
     }

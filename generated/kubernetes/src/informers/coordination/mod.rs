@@ -17,21 +17,25 @@ pub struct CoordinationInformers {
 }
 
 impl CoordinationInformers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informers of `coordination.k8s.io/v1`.
+    #[inline]
     pub fn v1(&self) -> v1::V1Informers {
         v1::V1Informers::new(self.factory.clone())
     }
 
     /// The informers of `coordination.k8s.io/v1alpha2`.
+    #[inline]
     pub fn v1alpha2(&self) -> v1alpha2::V1alpha2Informers {
         v1alpha2::V1alpha2Informers::new(self.factory.clone())
     }
 
     /// The informers of `coordination.k8s.io/v1beta1`.
+    #[inline]
     pub fn v1beta1(&self) -> v1beta1::V1beta1Informers {
         v1beta1::V1beta1Informers::new(self.factory.clone())
     }

@@ -15,11 +15,13 @@ pub struct FlowcontrolInformers {
 }
 
 impl FlowcontrolInformers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informers of `flowcontrol.apiserver.k8s.io/v1`.
+    #[inline]
     pub fn v1(&self) -> v1::V1Informers {
         v1::V1Informers::new(self.factory.clone())
     }

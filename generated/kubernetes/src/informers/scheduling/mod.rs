@@ -17,21 +17,25 @@ pub struct SchedulingInformers {
 }
 
 impl SchedulingInformers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informers of `scheduling.k8s.io/v1`.
+    #[inline]
     pub fn v1(&self) -> v1::V1Informers {
         v1::V1Informers::new(self.factory.clone())
     }
 
     /// The informers of `scheduling.k8s.io/v1alpha3`.
+    #[inline]
     pub fn v1alpha3(&self) -> v1alpha3::V1alpha3Informers {
         v1alpha3::V1alpha3Informers::new(self.factory.clone())
     }
 
     /// The informers of `scheduling.k8s.io/v1beta1`.
+    #[inline]
     pub fn v1beta1(&self) -> v1beta1::V1beta1Informers {
         v1beta1::V1beta1Informers::new(self.factory.clone())
     }

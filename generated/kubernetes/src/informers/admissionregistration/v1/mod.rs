@@ -27,16 +27,19 @@ pub struct V1Informers {
 }
 
 impl V1Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `MutatingAdmissionPolicy`.
+    #[inline]
     pub fn mutating_admission_policies(&self) -> MutatingAdmissionPolicyInformer {
         MutatingAdmissionPolicyInformer::new(self.factory.clone())
     }
 
     /// The informer of `MutatingAdmissionPolicyBinding`.
+    #[inline]
     pub fn mutating_admission_policy_bindings(
         &self,
     ) -> MutatingAdmissionPolicyBindingInformer {
@@ -44,6 +47,7 @@ impl V1Informers {
     }
 
     /// The informer of `MutatingWebhookConfiguration`.
+    #[inline]
     pub fn mutating_webhook_configurations(
         &self,
     ) -> MutatingWebhookConfigurationInformer {
@@ -51,11 +55,13 @@ impl V1Informers {
     }
 
     /// The informer of `ValidatingAdmissionPolicy`.
+    #[inline]
     pub fn validating_admission_policies(&self) -> ValidatingAdmissionPolicyInformer {
         ValidatingAdmissionPolicyInformer::new(self.factory.clone())
     }
 
     /// The informer of `ValidatingAdmissionPolicyBinding`.
+    #[inline]
     pub fn validating_admission_policy_bindings(
         &self,
     ) -> ValidatingAdmissionPolicyBindingInformer {
@@ -63,6 +69,7 @@ impl V1Informers {
     }
 
     /// The informer of `ValidatingWebhookConfiguration`.
+    #[inline]
     pub fn validating_webhook_configurations(
         &self,
     ) -> ValidatingWebhookConfigurationInformer {

@@ -18,16 +18,19 @@ pub struct ValidatingWebhookConfigurationInformer {
 }
 
 impl ValidatingWebhookConfigurationInformer {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer itself: handlers, indexes, the store.
+    #[inline]
     pub fn informer(&self) -> SharedInformer<v1::ValidatingWebhookConfiguration> {
         self.factory.informer()
     }
 
     /// Typed reads from the informer's cache.
+    #[inline]
     pub fn lister(&self) -> ValidatingWebhookConfigurationLister {
         ValidatingWebhookConfigurationLister::new(self.informer().lister())
     }

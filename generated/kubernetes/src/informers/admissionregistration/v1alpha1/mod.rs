@@ -19,16 +19,19 @@ pub struct V1alpha1Informers {
 }
 
 impl V1alpha1Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `MutatingAdmissionPolicy`.
+    #[inline]
     pub fn mutating_admission_policies(&self) -> MutatingAdmissionPolicyInformer {
         MutatingAdmissionPolicyInformer::new(self.factory.clone())
     }
 
     /// The informer of `MutatingAdmissionPolicyBinding`.
+    #[inline]
     pub fn mutating_admission_policy_bindings(
         &self,
     ) -> MutatingAdmissionPolicyBindingInformer {

@@ -17,11 +17,13 @@ pub struct V1Informers {
 }
 
 impl V1Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `CustomResourceDefinition`.
+    #[inline]
     pub fn custom_resource_definitions(&self) -> CustomResourceDefinitionInformer {
         CustomResourceDefinitionInformer::new(self.factory.clone())
     }

@@ -17,11 +17,13 @@ pub struct V1Informers {
 }
 
 impl V1Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `APIService`.
+    #[inline]
     pub fn api_services(&self) -> APIServiceInformer {
         APIServiceInformer::new(self.factory.clone())
     }

@@ -18,16 +18,19 @@ pub struct ControllerRevisionInformer {
 }
 
 impl ControllerRevisionInformer {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer itself: handlers, indexes, the store.
+    #[inline]
     pub fn informer(&self) -> SharedInformer<v1::ControllerRevision> {
         self.factory.informer()
     }
 
     /// Typed reads from the informer's cache.
+    #[inline]
     pub fn lister(&self) -> ControllerRevisionLister {
         ControllerRevisionLister::new(self.informer().lister())
     }

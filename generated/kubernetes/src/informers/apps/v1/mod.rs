@@ -25,31 +25,37 @@ pub struct V1Informers {
 }
 
 impl V1Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `ControllerRevision`.
+    #[inline]
     pub fn controller_revisions(&self) -> ControllerRevisionInformer {
         ControllerRevisionInformer::new(self.factory.clone())
     }
 
     /// The informer of `DaemonSet`.
+    #[inline]
     pub fn daemon_sets(&self) -> DaemonSetInformer {
         DaemonSetInformer::new(self.factory.clone())
     }
 
     /// The informer of `Deployment`.
+    #[inline]
     pub fn deployments(&self) -> DeploymentInformer {
         DeploymentInformer::new(self.factory.clone())
     }
 
     /// The informer of `ReplicaSet`.
+    #[inline]
     pub fn replica_sets(&self) -> ReplicaSetInformer {
         ReplicaSetInformer::new(self.factory.clone())
     }
 
     /// The informer of `StatefulSet`.
+    #[inline]
     pub fn stateful_sets(&self) -> StatefulSetInformer {
         StatefulSetInformer::new(self.factory.clone())
     }

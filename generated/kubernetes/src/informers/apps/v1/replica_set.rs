@@ -18,16 +18,19 @@ pub struct ReplicaSetInformer {
 }
 
 impl ReplicaSetInformer {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer itself: handlers, indexes, the store.
+    #[inline]
     pub fn informer(&self) -> SharedInformer<v1::ReplicaSet> {
         self.factory.informer()
     }
 
     /// Typed reads from the informer's cache.
+    #[inline]
     pub fn lister(&self) -> ReplicaSetLister {
         ReplicaSetLister::new(self.informer().lister())
     }

@@ -20,16 +20,19 @@ pub struct StatefulSetInformer {
 }
 
 impl StatefulSetInformer {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer itself: handlers, indexes, the store.
+    #[inline]
     pub fn informer(&self) -> SharedInformer<v1::StatefulSet> {
         self.factory.informer()
     }
 
     /// Typed reads from the informer's cache.
+    #[inline]
     pub fn lister(&self) -> StatefulSetLister {
         StatefulSetLister::new(self.informer().lister())
     }

@@ -17,11 +17,13 @@ pub struct V1Informers {
 }
 
 impl V1Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `HorizontalPodAutoscaler`.
+    #[inline]
     pub fn horizontal_pod_autoscalers(&self) -> HorizontalPodAutoscalerInformer {
         HorizontalPodAutoscalerInformer::new(self.factory.clone())
     }

@@ -19,16 +19,19 @@ pub struct V1Informers {
 }
 
 impl V1Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `CronJob`.
+    #[inline]
     pub fn cron_jobs(&self) -> CronJobInformer {
         CronJobInformer::new(self.factory.clone())
     }
 
     /// The informer of `Job`.
+    #[inline]
     pub fn jobs(&self) -> JobInformer {
         JobInformer::new(self.factory.clone())
     }

@@ -21,21 +21,25 @@ pub struct V1Informers {
 }
 
 impl V1Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `CertificateSigningRequest`.
+    #[inline]
     pub fn certificate_signing_requests(&self) -> CertificateSigningRequestInformer {
         CertificateSigningRequestInformer::new(self.factory.clone())
     }
 
     /// The informer of `ClusterTrustBundle`.
+    #[inline]
     pub fn cluster_trust_bundles(&self) -> ClusterTrustBundleInformer {
         ClusterTrustBundleInformer::new(self.factory.clone())
     }
 
     /// The informer of `PodCertificateRequest`.
+    #[inline]
     pub fn pod_certificate_requests(&self) -> PodCertificateRequestInformer {
         PodCertificateRequestInformer::new(self.factory.clone())
     }

@@ -19,16 +19,19 @@ pub struct V1beta1Informers {
 }
 
 impl V1beta1Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `ClusterTrustBundle`.
+    #[inline]
     pub fn cluster_trust_bundles(&self) -> ClusterTrustBundleInformer {
         ClusterTrustBundleInformer::new(self.factory.clone())
     }
 
     /// The informer of `PodCertificateRequest`.
+    #[inline]
     pub fn pod_certificate_requests(&self) -> PodCertificateRequestInformer {
         PodCertificateRequestInformer::new(self.factory.clone())
     }

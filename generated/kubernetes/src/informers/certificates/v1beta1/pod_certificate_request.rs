@@ -18,16 +18,19 @@ pub struct PodCertificateRequestInformer {
 }
 
 impl PodCertificateRequestInformer {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer itself: handlers, indexes, the store.
+    #[inline]
     pub fn informer(&self) -> SharedInformer<v1beta1::PodCertificateRequest> {
         self.factory.informer()
     }
 
     /// Typed reads from the informer's cache.
+    #[inline]
     pub fn lister(&self) -> PodCertificateRequestLister {
         PodCertificateRequestLister::new(self.informer().lister())
     }

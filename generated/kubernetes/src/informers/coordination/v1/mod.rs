@@ -17,11 +17,13 @@ pub struct V1Informers {
 }
 
 impl V1Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `Lease`.
+    #[inline]
     pub fn leases(&self) -> LeaseInformer {
         LeaseInformer::new(self.factory.clone())
     }

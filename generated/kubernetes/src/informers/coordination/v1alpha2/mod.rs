@@ -17,11 +17,13 @@ pub struct V1alpha2Informers {
 }
 
 impl V1alpha2Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `LeaseCandidate`.
+    #[inline]
     pub fn lease_candidates(&self) -> LeaseCandidateInformer {
         LeaseCandidateInformer::new(self.factory.clone())
     }

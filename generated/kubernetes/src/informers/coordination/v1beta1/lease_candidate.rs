@@ -18,16 +18,19 @@ pub struct LeaseCandidateInformer {
 }
 
 impl LeaseCandidateInformer {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer itself: handlers, indexes, the store.
+    #[inline]
     pub fn informer(&self) -> SharedInformer<v1beta1::LeaseCandidate> {
         self.factory.informer()
     }
 
     /// Typed reads from the informer's cache.
+    #[inline]
     pub fn lister(&self) -> LeaseCandidateLister {
         LeaseCandidateLister::new(self.informer().lister())
     }

@@ -17,11 +17,13 @@ pub struct V1beta1Informers {
 }
 
 impl V1beta1Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `LeaseCandidate`.
+    #[inline]
     pub fn lease_candidates(&self) -> LeaseCandidateInformer {
         LeaseCandidateInformer::new(self.factory.clone())
     }

@@ -45,81 +45,97 @@ pub struct V1Informers {
 }
 
 impl V1Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `ConfigMap`.
+    #[inline]
     pub fn config_maps(&self) -> ConfigMapInformer {
         ConfigMapInformer::new(self.factory.clone())
     }
 
     /// The informer of `Endpoints`.
+    #[inline]
     pub fn endpoints(&self) -> EndpointsInformer {
         EndpointsInformer::new(self.factory.clone())
     }
 
     /// The informer of `Event`.
+    #[inline]
     pub fn events(&self) -> EventInformer {
         EventInformer::new(self.factory.clone())
     }
 
     /// The informer of `LimitRange`.
+    #[inline]
     pub fn limit_ranges(&self) -> LimitRangeInformer {
         LimitRangeInformer::new(self.factory.clone())
     }
 
     /// The informer of `Namespace`.
+    #[inline]
     pub fn namespaces(&self) -> NamespaceInformer {
         NamespaceInformer::new(self.factory.clone())
     }
 
     /// The informer of `Node`.
+    #[inline]
     pub fn nodes(&self) -> NodeInformer {
         NodeInformer::new(self.factory.clone())
     }
 
     /// The informer of `PersistentVolume`.
+    #[inline]
     pub fn persistent_volumes(&self) -> PersistentVolumeInformer {
         PersistentVolumeInformer::new(self.factory.clone())
     }
 
     /// The informer of `PersistentVolumeClaim`.
+    #[inline]
     pub fn persistent_volume_claims(&self) -> PersistentVolumeClaimInformer {
         PersistentVolumeClaimInformer::new(self.factory.clone())
     }
 
     /// The informer of `Pod`.
+    #[inline]
     pub fn pods(&self) -> PodInformer {
         PodInformer::new(self.factory.clone())
     }
 
     /// The informer of `PodTemplate`.
+    #[inline]
     pub fn pod_templates(&self) -> PodTemplateInformer {
         PodTemplateInformer::new(self.factory.clone())
     }
 
     /// The informer of `ReplicationController`.
+    #[inline]
     pub fn replication_controllers(&self) -> ReplicationControllerInformer {
         ReplicationControllerInformer::new(self.factory.clone())
     }
 
     /// The informer of `ResourceQuota`.
+    #[inline]
     pub fn resource_quotas(&self) -> ResourceQuotaInformer {
         ResourceQuotaInformer::new(self.factory.clone())
     }
 
     /// The informer of `Secret`.
+    #[inline]
     pub fn secrets(&self) -> SecretInformer {
         SecretInformer::new(self.factory.clone())
     }
 
     /// The informer of `Service`.
+    #[inline]
     pub fn services(&self) -> ServiceInformer {
         ServiceInformer::new(self.factory.clone())
     }
 
     /// The informer of `ServiceAccount`.
+    #[inline]
     pub fn service_accounts(&self) -> ServiceAccountInformer {
         ServiceAccountInformer::new(self.factory.clone())
     }

@@ -16,16 +16,19 @@ pub struct PersistentVolumeInformer {
 }
 
 impl PersistentVolumeInformer {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer itself: handlers, indexes, the store.
+    #[inline]
     pub fn informer(&self) -> SharedInformer<v1::PersistentVolume> {
         self.factory.informer()
     }
 
     /// Typed reads from the informer's cache.
+    #[inline]
     pub fn lister(&self) -> PersistentVolumeLister {
         PersistentVolumeLister::new(self.informer().lister())
     }

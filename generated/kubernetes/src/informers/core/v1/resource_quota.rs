@@ -18,16 +18,19 @@ pub struct ResourceQuotaInformer {
 }
 
 impl ResourceQuotaInformer {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer itself: handlers, indexes, the store.
+    #[inline]
     pub fn informer(&self) -> SharedInformer<v1::ResourceQuota> {
         self.factory.informer()
     }
 
     /// Typed reads from the informer's cache.
+    #[inline]
     pub fn lister(&self) -> ResourceQuotaLister {
         ResourceQuotaLister::new(self.informer().lister())
     }

@@ -17,11 +17,13 @@ pub struct V1Informers {
 }
 
 impl V1Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `EndpointSlice`.
+    #[inline]
     pub fn endpoint_slices(&self) -> EndpointSliceInformer {
         EndpointSliceInformer::new(self.factory.clone())
     }

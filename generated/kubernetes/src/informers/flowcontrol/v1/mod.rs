@@ -19,16 +19,19 @@ pub struct V1Informers {
 }
 
 impl V1Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `FlowSchema`.
+    #[inline]
     pub fn flow_schemas(&self) -> FlowSchemaInformer {
         FlowSchemaInformer::new(self.factory.clone())
     }
 
     /// The informer of `PriorityLevelConfiguration`.
+    #[inline]
     pub fn priority_level_configurations(&self) -> PriorityLevelConfigurationInformer {
         PriorityLevelConfigurationInformer::new(self.factory.clone())
     }

@@ -18,16 +18,19 @@ pub struct PriorityLevelConfigurationInformer {
 }
 
 impl PriorityLevelConfigurationInformer {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer itself: handlers, indexes, the store.
+    #[inline]
     pub fn informer(&self) -> SharedInformer<v1::PriorityLevelConfiguration> {
         self.factory.informer()
     }
 
     /// Typed reads from the informer's cache.
+    #[inline]
     pub fn lister(&self) -> PriorityLevelConfigurationLister {
         PriorityLevelConfigurationLister::new(self.informer().lister())
     }

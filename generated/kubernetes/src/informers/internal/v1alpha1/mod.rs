@@ -17,11 +17,13 @@ pub struct V1alpha1Informers {
 }
 
 impl V1alpha1Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `StorageVersion`.
+    #[inline]
     pub fn storage_versions(&self) -> StorageVersionInformer {
         StorageVersionInformer::new(self.factory.clone())
     }

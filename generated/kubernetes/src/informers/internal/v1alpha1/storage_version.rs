@@ -18,16 +18,19 @@ pub struct StorageVersionInformer {
 }
 
 impl StorageVersionInformer {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer itself: handlers, indexes, the store.
+    #[inline]
     pub fn informer(&self) -> SharedInformer<v1alpha1::StorageVersion> {
         self.factory.informer()
     }
 
     /// Typed reads from the informer's cache.
+    #[inline]
     pub fn lister(&self) -> StorageVersionLister {
         StorageVersionLister::new(self.informer().lister())
     }

@@ -18,16 +18,19 @@ pub struct EvictionInformer {
 }
 
 impl EvictionInformer {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer itself: handlers, indexes, the store.
+    #[inline]
     pub fn informer(&self) -> SharedInformer<v1alpha1::Eviction> {
         self.factory.informer()
     }
 
     /// Typed reads from the informer's cache.
+    #[inline]
     pub fn lister(&self) -> EvictionLister {
         EvictionLister::new(self.informer().lister())
     }

@@ -18,16 +18,19 @@ pub struct EvictionRequestInformer {
 }
 
 impl EvictionRequestInformer {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer itself: handlers, indexes, the store.
+    #[inline]
     pub fn informer(&self) -> SharedInformer<v1alpha1::EvictionRequest> {
         self.factory.informer()
     }
 
     /// Typed reads from the informer's cache.
+    #[inline]
     pub fn lister(&self) -> EvictionRequestLister {
         EvictionRequestLister::new(self.informer().lister())
     }

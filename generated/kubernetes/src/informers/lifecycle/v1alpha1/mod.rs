@@ -19,16 +19,19 @@ pub struct V1alpha1Informers {
 }
 
 impl V1alpha1Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `Eviction`.
+    #[inline]
     pub fn evictions(&self) -> EvictionInformer {
         EvictionInformer::new(self.factory.clone())
     }
 
     /// The informer of `EvictionRequest`.
+    #[inline]
     pub fn eviction_requests(&self) -> EvictionRequestInformer {
         EvictionRequestInformer::new(self.factory.clone())
     }

@@ -18,16 +18,19 @@ pub struct IngressInformer {
 }
 
 impl IngressInformer {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer itself: handlers, indexes, the store.
+    #[inline]
     pub fn informer(&self) -> SharedInformer<v1::Ingress> {
         self.factory.informer()
     }
 
     /// Typed reads from the informer's cache.
+    #[inline]
     pub fn lister(&self) -> IngressLister {
         IngressLister::new(self.informer().lister())
     }

@@ -25,31 +25,37 @@ pub struct V1Informers {
 }
 
 impl V1Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `Ingress`.
+    #[inline]
     pub fn ingresses(&self) -> IngressInformer {
         IngressInformer::new(self.factory.clone())
     }
 
     /// The informer of `IngressClass`.
+    #[inline]
     pub fn ingress_classes(&self) -> IngressClassInformer {
         IngressClassInformer::new(self.factory.clone())
     }
 
     /// The informer of `IPAddress`.
+    #[inline]
     pub fn ip_addresses(&self) -> IPAddressInformer {
         IPAddressInformer::new(self.factory.clone())
     }
 
     /// The informer of `NetworkPolicy`.
+    #[inline]
     pub fn network_policies(&self) -> NetworkPolicyInformer {
         NetworkPolicyInformer::new(self.factory.clone())
     }
 
     /// The informer of `ServiceCIDR`.
+    #[inline]
     pub fn service_cidrs(&self) -> ServiceCIDRInformer {
         ServiceCIDRInformer::new(self.factory.clone())
     }

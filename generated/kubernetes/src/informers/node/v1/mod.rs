@@ -17,11 +17,13 @@ pub struct V1Informers {
 }
 
 impl V1Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `RuntimeClass`.
+    #[inline]
     pub fn runtime_classes(&self) -> RuntimeClassInformer {
         RuntimeClassInformer::new(self.factory.clone())
     }

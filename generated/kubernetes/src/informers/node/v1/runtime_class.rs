@@ -16,16 +16,19 @@ pub struct RuntimeClassInformer {
 }
 
 impl RuntimeClassInformer {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer itself: handlers, indexes, the store.
+    #[inline]
     pub fn informer(&self) -> SharedInformer<v1::RuntimeClass> {
         self.factory.informer()
     }
 
     /// Typed reads from the informer's cache.
+    #[inline]
     pub fn lister(&self) -> RuntimeClassLister {
         RuntimeClassLister::new(self.informer().lister())
     }

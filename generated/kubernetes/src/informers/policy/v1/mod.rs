@@ -17,11 +17,13 @@ pub struct V1Informers {
 }
 
 impl V1Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `PodDisruptionBudget`.
+    #[inline]
     pub fn pod_disruption_budgets(&self) -> PodDisruptionBudgetInformer {
         PodDisruptionBudgetInformer::new(self.factory.clone())
     }

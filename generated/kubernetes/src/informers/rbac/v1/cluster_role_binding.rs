@@ -18,16 +18,19 @@ pub struct ClusterRoleBindingInformer {
 }
 
 impl ClusterRoleBindingInformer {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer itself: handlers, indexes, the store.
+    #[inline]
     pub fn informer(&self) -> SharedInformer<v1::ClusterRoleBinding> {
         self.factory.informer()
     }
 
     /// Typed reads from the informer's cache.
+    #[inline]
     pub fn lister(&self) -> ClusterRoleBindingLister {
         ClusterRoleBindingLister::new(self.informer().lister())
     }

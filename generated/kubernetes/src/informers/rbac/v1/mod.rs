@@ -23,26 +23,31 @@ pub struct V1Informers {
 }
 
 impl V1Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `ClusterRole`.
+    #[inline]
     pub fn cluster_roles(&self) -> ClusterRoleInformer {
         ClusterRoleInformer::new(self.factory.clone())
     }
 
     /// The informer of `ClusterRoleBinding`.
+    #[inline]
     pub fn cluster_role_bindings(&self) -> ClusterRoleBindingInformer {
         ClusterRoleBindingInformer::new(self.factory.clone())
     }
 
     /// The informer of `Role`.
+    #[inline]
     pub fn roles(&self) -> RoleInformer {
         RoleInformer::new(self.factory.clone())
     }
 
     /// The informer of `RoleBinding`.
+    #[inline]
     pub fn role_bindings(&self) -> RoleBindingInformer {
         RoleBindingInformer::new(self.factory.clone())
     }

@@ -18,16 +18,19 @@ pub struct DeviceClassInformer {
 }
 
 impl DeviceClassInformer {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer itself: handlers, indexes, the store.
+    #[inline]
     pub fn informer(&self) -> SharedInformer<v1::DeviceClass> {
         self.factory.informer()
     }
 
     /// Typed reads from the informer's cache.
+    #[inline]
     pub fn lister(&self) -> DeviceClassLister {
         DeviceClassLister::new(self.informer().lister())
     }

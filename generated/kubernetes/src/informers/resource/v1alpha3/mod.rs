@@ -19,16 +19,19 @@ pub struct V1alpha3Informers {
 }
 
 impl V1alpha3Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `DeviceTaintRule`.
+    #[inline]
     pub fn device_taint_rules(&self) -> DeviceTaintRuleInformer {
         DeviceTaintRuleInformer::new(self.factory.clone())
     }
 
     /// The informer of `ResourcePoolStatusRequest`.
+    #[inline]
     pub fn resource_pool_status_requests(&self) -> ResourcePoolStatusRequestInformer {
         ResourcePoolStatusRequestInformer::new(self.factory.clone())
     }

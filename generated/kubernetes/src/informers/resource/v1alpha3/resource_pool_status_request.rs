@@ -18,16 +18,19 @@ pub struct ResourcePoolStatusRequestInformer {
 }
 
 impl ResourcePoolStatusRequestInformer {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer itself: handlers, indexes, the store.
+    #[inline]
     pub fn informer(&self) -> SharedInformer<v1alpha3::ResourcePoolStatusRequest> {
         self.factory.informer()
     }
 
     /// Typed reads from the informer's cache.
+    #[inline]
     pub fn lister(&self) -> ResourcePoolStatusRequestLister {
         ResourcePoolStatusRequestLister::new(self.informer().lister())
     }

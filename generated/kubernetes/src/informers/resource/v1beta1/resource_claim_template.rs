@@ -18,16 +18,19 @@ pub struct ResourceClaimTemplateInformer {
 }
 
 impl ResourceClaimTemplateInformer {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer itself: handlers, indexes, the store.
+    #[inline]
     pub fn informer(&self) -> SharedInformer<v1beta1::ResourceClaimTemplate> {
         self.factory.informer()
     }
 
     /// Typed reads from the informer's cache.
+    #[inline]
     pub fn lister(&self) -> ResourceClaimTemplateLister {
         ResourceClaimTemplateLister::new(self.informer().lister())
     }

@@ -25,31 +25,37 @@ pub struct V1beta2Informers {
 }
 
 impl V1beta2Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `DeviceClass`.
+    #[inline]
     pub fn device_classes(&self) -> DeviceClassInformer {
         DeviceClassInformer::new(self.factory.clone())
     }
 
     /// The informer of `DeviceTaintRule`.
+    #[inline]
     pub fn device_taint_rules(&self) -> DeviceTaintRuleInformer {
         DeviceTaintRuleInformer::new(self.factory.clone())
     }
 
     /// The informer of `ResourceClaim`.
+    #[inline]
     pub fn resource_claims(&self) -> ResourceClaimInformer {
         ResourceClaimInformer::new(self.factory.clone())
     }
 
     /// The informer of `ResourceClaimTemplate`.
+    #[inline]
     pub fn resource_claim_templates(&self) -> ResourceClaimTemplateInformer {
         ResourceClaimTemplateInformer::new(self.factory.clone())
     }
 
     /// The informer of `ResourceSlice`.
+    #[inline]
     pub fn resource_slices(&self) -> ResourceSliceInformer {
         ResourceSliceInformer::new(self.factory.clone())
     }

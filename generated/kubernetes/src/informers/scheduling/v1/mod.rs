@@ -17,11 +17,13 @@ pub struct V1Informers {
 }
 
 impl V1Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `PriorityClass`.
+    #[inline]
     pub fn priority_classes(&self) -> PriorityClassInformer {
         PriorityClassInformer::new(self.factory.clone())
     }

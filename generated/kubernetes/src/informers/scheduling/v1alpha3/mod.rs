@@ -21,21 +21,25 @@ pub struct V1alpha3Informers {
 }
 
 impl V1alpha3Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `CompositePodGroup`.
+    #[inline]
     pub fn composite_pod_groups(&self) -> CompositePodGroupInformer {
         CompositePodGroupInformer::new(self.factory.clone())
     }
 
     /// The informer of `PodGroup`.
+    #[inline]
     pub fn pod_groups(&self) -> PodGroupInformer {
         PodGroupInformer::new(self.factory.clone())
     }
 
     /// The informer of `Workload`.
+    #[inline]
     pub fn workloads(&self) -> WorkloadInformer {
         WorkloadInformer::new(self.factory.clone())
     }

@@ -18,16 +18,19 @@ pub struct WorkloadInformer {
 }
 
 impl WorkloadInformer {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer itself: handlers, indexes, the store.
+    #[inline]
     pub fn informer(&self) -> SharedInformer<v1alpha3::Workload> {
         self.factory.informer()
     }
 
     /// Typed reads from the informer's cache.
+    #[inline]
     pub fn lister(&self) -> WorkloadLister {
         WorkloadLister::new(self.informer().lister())
     }

@@ -19,16 +19,19 @@ pub struct V1beta1Informers {
 }
 
 impl V1beta1Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `PodGroup`.
+    #[inline]
     pub fn pod_groups(&self) -> PodGroupInformer {
         PodGroupInformer::new(self.factory.clone())
     }
 
     /// The informer of `Workload`.
+    #[inline]
     pub fn workloads(&self) -> WorkloadInformer {
         WorkloadInformer::new(self.factory.clone())
     }

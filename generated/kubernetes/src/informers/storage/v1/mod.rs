@@ -27,36 +27,43 @@ pub struct V1Informers {
 }
 
 impl V1Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `CSIDriver`.
+    #[inline]
     pub fn csi_drivers(&self) -> CSIDriverInformer {
         CSIDriverInformer::new(self.factory.clone())
     }
 
     /// The informer of `CSINode`.
+    #[inline]
     pub fn csi_nodes(&self) -> CSINodeInformer {
         CSINodeInformer::new(self.factory.clone())
     }
 
     /// The informer of `CSIStorageCapacity`.
+    #[inline]
     pub fn csi_storage_capacities(&self) -> CSIStorageCapacityInformer {
         CSIStorageCapacityInformer::new(self.factory.clone())
     }
 
     /// The informer of `StorageClass`.
+    #[inline]
     pub fn storage_classes(&self) -> StorageClassInformer {
         StorageClassInformer::new(self.factory.clone())
     }
 
     /// The informer of `VolumeAttachment`.
+    #[inline]
     pub fn volume_attachments(&self) -> VolumeAttachmentInformer {
         VolumeAttachmentInformer::new(self.factory.clone())
     }
 
     /// The informer of `VolumeAttributesClass`.
+    #[inline]
     pub fn volume_attributes_classes(&self) -> VolumeAttributesClassInformer {
         VolumeAttributesClassInformer::new(self.factory.clone())
     }

@@ -17,11 +17,13 @@ pub struct V1Informers {
 }
 
 impl V1Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `StorageVersionMigration`.
+    #[inline]
     pub fn storage_version_migrations(&self) -> StorageVersionMigrationInformer {
         StorageVersionMigrationInformer::new(self.factory.clone())
     }

@@ -17,11 +17,13 @@ pub struct V1beta1Informers {
 }
 
 impl V1beta1Informers {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer of `StorageVersionMigration`.
+    #[inline]
     pub fn storage_version_migrations(&self) -> StorageVersionMigrationInformer {
         StorageVersionMigrationInformer::new(self.factory.clone())
     }

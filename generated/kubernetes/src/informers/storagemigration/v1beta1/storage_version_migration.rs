@@ -18,16 +18,19 @@ pub struct StorageVersionMigrationInformer {
 }
 
 impl StorageVersionMigrationInformer {
+    #[inline]
     pub(super) fn new(factory: InformerFactory) -> Self {
         Self { factory }
     }
 
     /// The informer itself: handlers, indexes, the store.
+    #[inline]
     pub fn informer(&self) -> SharedInformer<v1beta1::StorageVersionMigration> {
         self.factory.informer()
     }
 
     /// Typed reads from the informer's cache.
+    #[inline]
     pub fn lister(&self) -> StorageVersionMigrationLister {
         StorageVersionMigrationLister::new(self.informer().lister())
     }

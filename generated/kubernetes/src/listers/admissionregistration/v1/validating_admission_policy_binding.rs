@@ -20,12 +20,14 @@ pub struct ValidatingAdmissionPolicyBindingLister {
 
 impl ValidatingAdmissionPolicyBindingLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1::ValidatingAdmissionPolicyBinding>) -> Self {
         Self { lister }
     }
 
     /// Every `ValidatingAdmissionPolicyBinding` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(
         &self,
         selector: &Selector,
@@ -35,6 +37,7 @@ impl ValidatingAdmissionPolicyBindingLister {
 
     /// The `ValidatingAdmissionPolicyBinding` of this name, if the cache holds it.
     #[must_use]
+    #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1::ValidatingAdmissionPolicyBinding>> {
         self.lister.get(name)
     }
@@ -44,6 +47,7 @@ impl ValidatingAdmissionPolicyBindingLister {
     /// # Errors
     ///
     /// Returns an error if the cache does not hold it.
+    #[inline]
     pub fn require(
         &self,
         name: &str,

@@ -20,12 +20,14 @@ pub struct ValidatingWebhookConfigurationLister {
 
 impl ValidatingWebhookConfigurationLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1::ValidatingWebhookConfiguration>) -> Self {
         Self { lister }
     }
 
     /// Every `ValidatingWebhookConfiguration` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(
         &self,
         selector: &Selector,
@@ -35,6 +37,7 @@ impl ValidatingWebhookConfigurationLister {
 
     /// The `ValidatingWebhookConfiguration` of this name, if the cache holds it.
     #[must_use]
+    #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1::ValidatingWebhookConfiguration>> {
         self.lister.get(name)
     }
@@ -44,6 +47,7 @@ impl ValidatingWebhookConfigurationLister {
     /// # Errors
     ///
     /// Returns an error if the cache does not hold it.
+    #[inline]
     pub fn require(
         &self,
         name: &str,

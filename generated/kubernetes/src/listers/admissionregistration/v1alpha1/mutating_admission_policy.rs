@@ -20,12 +20,14 @@ pub struct MutatingAdmissionPolicyLister {
 
 impl MutatingAdmissionPolicyLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1alpha1::MutatingAdmissionPolicy>) -> Self {
         Self { lister }
     }
 
     /// Every `MutatingAdmissionPolicy` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(
         &self,
         selector: &Selector,
@@ -35,6 +37,7 @@ impl MutatingAdmissionPolicyLister {
 
     /// The `MutatingAdmissionPolicy` of this name, if the cache holds it.
     #[must_use]
+    #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1alpha1::MutatingAdmissionPolicy>> {
         self.lister.get(name)
     }
@@ -44,6 +47,7 @@ impl MutatingAdmissionPolicyLister {
     /// # Errors
     ///
     /// Returns an error if the cache does not hold it.
+    #[inline]
     pub fn require(
         &self,
         name: &str,

@@ -18,18 +18,21 @@ pub struct CustomResourceDefinitionLister {
 
 impl CustomResourceDefinitionLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1::CustomResourceDefinition>) -> Self {
         Self { lister }
     }
 
     /// Every `CustomResourceDefinition` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::CustomResourceDefinition>> {
         self.lister.list(selector)
     }
 
     /// The `CustomResourceDefinition` of this name, if the cache holds it.
     #[must_use]
+    #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1::CustomResourceDefinition>> {
         self.lister.get(name)
     }
@@ -39,6 +42,7 @@ impl CustomResourceDefinitionLister {
     /// # Errors
     ///
     /// Returns an error if the cache does not hold it.
+    #[inline]
     pub fn require(
         &self,
         name: &str,

@@ -19,17 +19,20 @@ pub struct ControllerRevisionLister {
 
 impl ControllerRevisionLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1::ControllerRevision>) -> Self {
         Self { lister }
     }
 
     /// Every `ControllerRevision` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::ControllerRevision>> {
         self.lister.list(selector)
     }
 
     /// The `ControllerRevision` objects of one namespace.
+    #[inline]
     pub fn controller_revisions(
         &self,
         namespace: &str,

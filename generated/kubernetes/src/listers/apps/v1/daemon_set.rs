@@ -19,17 +19,20 @@ pub struct DaemonSetLister {
 
 impl DaemonSetLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1::DaemonSet>) -> Self {
         Self { lister }
     }
 
     /// Every `DaemonSet` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::DaemonSet>> {
         self.lister.list(selector)
     }
 
     /// The `DaemonSet` objects of one namespace.
+    #[inline]
     pub fn daemon_sets(&self, namespace: &str) -> NamespaceLister<v1::DaemonSet> {
         self.lister.namespace(namespace)
     }

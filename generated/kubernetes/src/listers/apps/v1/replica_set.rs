@@ -19,17 +19,20 @@ pub struct ReplicaSetLister {
 
 impl ReplicaSetLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1::ReplicaSet>) -> Self {
         Self { lister }
     }
 
     /// Every `ReplicaSet` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::ReplicaSet>> {
         self.lister.list(selector)
     }
 
     /// The `ReplicaSet` objects of one namespace.
+    #[inline]
     pub fn replica_sets(&self, namespace: &str) -> NamespaceLister<v1::ReplicaSet> {
         self.lister.namespace(namespace)
     }

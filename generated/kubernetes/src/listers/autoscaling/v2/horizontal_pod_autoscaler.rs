@@ -19,17 +19,20 @@ pub struct HorizontalPodAutoscalerLister {
 
 impl HorizontalPodAutoscalerLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v2::HorizontalPodAutoscaler>) -> Self {
         Self { lister }
     }
 
     /// Every `HorizontalPodAutoscaler` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v2::HorizontalPodAutoscaler>> {
         self.lister.list(selector)
     }
 
     /// The `HorizontalPodAutoscaler` objects of one namespace.
+    #[inline]
     pub fn horizontal_pod_autoscalers(
         &self,
         namespace: &str,

@@ -19,17 +19,20 @@ pub struct LeaseLister {
 
 impl LeaseLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1::Lease>) -> Self {
         Self { lister }
     }
 
     /// Every `Lease` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Lease>> {
         self.lister.list(selector)
     }
 
     /// The `Lease` objects of one namespace.
+    #[inline]
     pub fn leases(&self, namespace: &str) -> NamespaceLister<v1::Lease> {
         self.lister.namespace(namespace)
     }

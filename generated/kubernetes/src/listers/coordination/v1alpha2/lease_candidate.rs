@@ -19,17 +19,20 @@ pub struct LeaseCandidateLister {
 
 impl LeaseCandidateLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1alpha2::LeaseCandidate>) -> Self {
         Self { lister }
     }
 
     /// Every `LeaseCandidate` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1alpha2::LeaseCandidate>> {
         self.lister.list(selector)
     }
 
     /// The `LeaseCandidate` objects of one namespace.
+    #[inline]
     pub fn lease_candidates(
         &self,
         namespace: &str,

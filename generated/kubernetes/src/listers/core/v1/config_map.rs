@@ -19,17 +19,20 @@ pub struct ConfigMapLister {
 
 impl ConfigMapLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1::ConfigMap>) -> Self {
         Self { lister }
     }
 
     /// Every `ConfigMap` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::ConfigMap>> {
         self.lister.list(selector)
     }
 
     /// The `ConfigMap` objects of one namespace.
+    #[inline]
     pub fn config_maps(&self, namespace: &str) -> NamespaceLister<v1::ConfigMap> {
         self.lister.namespace(namespace)
     }

@@ -19,17 +19,20 @@ pub struct EndpointsLister {
 
 impl EndpointsLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1::Endpoints>) -> Self {
         Self { lister }
     }
 
     /// Every `Endpoints` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Endpoints>> {
         self.lister.list(selector)
     }
 
     /// The `Endpoints` objects of one namespace.
+    #[inline]
     pub fn endpoints(&self, namespace: &str) -> NamespaceLister<v1::Endpoints> {
         self.lister.namespace(namespace)
     }

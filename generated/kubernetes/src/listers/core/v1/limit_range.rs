@@ -19,17 +19,20 @@ pub struct LimitRangeLister {
 
 impl LimitRangeLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1::LimitRange>) -> Self {
         Self { lister }
     }
 
     /// Every `LimitRange` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::LimitRange>> {
         self.lister.list(selector)
     }
 
     /// The `LimitRange` objects of one namespace.
+    #[inline]
     pub fn limit_ranges(&self, namespace: &str) -> NamespaceLister<v1::LimitRange> {
         self.lister.namespace(namespace)
     }

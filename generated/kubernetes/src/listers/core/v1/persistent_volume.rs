@@ -18,18 +18,21 @@ pub struct PersistentVolumeLister {
 
 impl PersistentVolumeLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1::PersistentVolume>) -> Self {
         Self { lister }
     }
 
     /// Every `PersistentVolume` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::PersistentVolume>> {
         self.lister.list(selector)
     }
 
     /// The `PersistentVolume` of this name, if the cache holds it.
     #[must_use]
+    #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1::PersistentVolume>> {
         self.lister.get(name)
     }
@@ -39,6 +42,7 @@ impl PersistentVolumeLister {
     /// # Errors
     ///
     /// Returns an error if the cache does not hold it.
+    #[inline]
     pub fn require(&self, name: &str) -> Result<Arc<v1::PersistentVolume>, NotFound> {
         self.lister.require(name)
     }

@@ -19,17 +19,20 @@ pub struct PersistentVolumeClaimLister {
 
 impl PersistentVolumeClaimLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1::PersistentVolumeClaim>) -> Self {
         Self { lister }
     }
 
     /// Every `PersistentVolumeClaim` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::PersistentVolumeClaim>> {
         self.lister.list(selector)
     }
 
     /// The `PersistentVolumeClaim` objects of one namespace.
+    #[inline]
     pub fn persistent_volume_claims(
         &self,
         namespace: &str,

@@ -19,17 +19,20 @@ pub struct ReplicationControllerLister {
 
 impl ReplicationControllerLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1::ReplicationController>) -> Self {
         Self { lister }
     }
 
     /// Every `ReplicationController` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::ReplicationController>> {
         self.lister.list(selector)
     }
 
     /// The `ReplicationController` objects of one namespace.
+    #[inline]
     pub fn replication_controllers(
         &self,
         namespace: &str,

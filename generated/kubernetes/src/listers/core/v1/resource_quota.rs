@@ -19,17 +19,20 @@ pub struct ResourceQuotaLister {
 
 impl ResourceQuotaLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1::ResourceQuota>) -> Self {
         Self { lister }
     }
 
     /// Every `ResourceQuota` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::ResourceQuota>> {
         self.lister.list(selector)
     }
 
     /// The `ResourceQuota` objects of one namespace.
+    #[inline]
     pub fn resource_quotas(
         &self,
         namespace: &str,

@@ -19,17 +19,20 @@ pub struct SecretLister {
 
 impl SecretLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1::Secret>) -> Self {
         Self { lister }
     }
 
     /// Every `Secret` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Secret>> {
         self.lister.list(selector)
     }
 
     /// The `Secret` objects of one namespace.
+    #[inline]
     pub fn secrets(&self, namespace: &str) -> NamespaceLister<v1::Secret> {
         self.lister.namespace(namespace)
     }

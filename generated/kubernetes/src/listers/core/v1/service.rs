@@ -19,17 +19,20 @@ pub struct ServiceLister {
 
 impl ServiceLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1::Service>) -> Self {
         Self { lister }
     }
 
     /// Every `Service` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Service>> {
         self.lister.list(selector)
     }
 
     /// The `Service` objects of one namespace.
+    #[inline]
     pub fn services(&self, namespace: &str) -> NamespaceLister<v1::Service> {
         self.lister.namespace(namespace)
     }

@@ -19,17 +19,20 @@ pub struct ServiceAccountLister {
 
 impl ServiceAccountLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1::ServiceAccount>) -> Self {
         Self { lister }
     }
 
     /// Every `ServiceAccount` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::ServiceAccount>> {
         self.lister.list(selector)
     }
 
     /// The `ServiceAccount` objects of one namespace.
+    #[inline]
     pub fn service_accounts(
         &self,
         namespace: &str,

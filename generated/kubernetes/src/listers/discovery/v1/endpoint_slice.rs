@@ -19,17 +19,20 @@ pub struct EndpointSliceLister {
 
 impl EndpointSliceLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1::EndpointSlice>) -> Self {
         Self { lister }
     }
 
     /// Every `EndpointSlice` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::EndpointSlice>> {
         self.lister.list(selector)
     }
 
     /// The `EndpointSlice` objects of one namespace.
+    #[inline]
     pub fn endpoint_slices(
         &self,
         namespace: &str,

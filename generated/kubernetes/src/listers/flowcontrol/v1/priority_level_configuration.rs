@@ -20,18 +20,21 @@ pub struct PriorityLevelConfigurationLister {
 
 impl PriorityLevelConfigurationLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1::PriorityLevelConfiguration>) -> Self {
         Self { lister }
     }
 
     /// Every `PriorityLevelConfiguration` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::PriorityLevelConfiguration>> {
         self.lister.list(selector)
     }
 
     /// The `PriorityLevelConfiguration` of this name, if the cache holds it.
     #[must_use]
+    #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1::PriorityLevelConfiguration>> {
         self.lister.get(name)
     }
@@ -41,6 +44,7 @@ impl PriorityLevelConfigurationLister {
     /// # Errors
     ///
     /// Returns an error if the cache does not hold it.
+    #[inline]
     pub fn require(
         &self,
         name: &str,

@@ -20,18 +20,21 @@ pub struct StorageVersionLister {
 
 impl StorageVersionLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1alpha1::StorageVersion>) -> Self {
         Self { lister }
     }
 
     /// Every `StorageVersion` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1alpha1::StorageVersion>> {
         self.lister.list(selector)
     }
 
     /// The `StorageVersion` of this name, if the cache holds it.
     #[must_use]
+    #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1alpha1::StorageVersion>> {
         self.lister.get(name)
     }
@@ -41,6 +44,7 @@ impl StorageVersionLister {
     /// # Errors
     ///
     /// Returns an error if the cache does not hold it.
+    #[inline]
     pub fn require(
         &self,
         name: &str,

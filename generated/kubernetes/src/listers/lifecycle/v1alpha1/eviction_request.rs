@@ -19,17 +19,20 @@ pub struct EvictionRequestLister {
 
 impl EvictionRequestLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1alpha1::EvictionRequest>) -> Self {
         Self { lister }
     }
 
     /// Every `EvictionRequest` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1alpha1::EvictionRequest>> {
         self.lister.list(selector)
     }
 
     /// The `EvictionRequest` objects of one namespace.
+    #[inline]
     pub fn eviction_requests(
         &self,
         namespace: &str,

@@ -19,17 +19,20 @@ pub struct IngressLister {
 
 impl IngressLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1::Ingress>) -> Self {
         Self { lister }
     }
 
     /// Every `Ingress` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Ingress>> {
         self.lister.list(selector)
     }
 
     /// The `Ingress` objects of one namespace.
+    #[inline]
     pub fn ingresses(&self, namespace: &str) -> NamespaceLister<v1::Ingress> {
         self.lister.namespace(namespace)
     }

@@ -20,18 +20,21 @@ pub struct IPAddressLister {
 
 impl IPAddressLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1::IPAddress>) -> Self {
         Self { lister }
     }
 
     /// Every `IPAddress` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::IPAddress>> {
         self.lister.list(selector)
     }
 
     /// The `IPAddress` of this name, if the cache holds it.
     #[must_use]
+    #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1::IPAddress>> {
         self.lister.get(name)
     }
@@ -41,6 +44,7 @@ impl IPAddressLister {
     /// # Errors
     ///
     /// Returns an error if the cache does not hold it.
+    #[inline]
     pub fn require(&self, name: &str) -> Result<Arc<v1::IPAddress>, NotFound> {
         self.lister.require(name)
     }

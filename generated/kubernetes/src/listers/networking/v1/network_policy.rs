@@ -19,17 +19,20 @@ pub struct NetworkPolicyLister {
 
 impl NetworkPolicyLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1::NetworkPolicy>) -> Self {
         Self { lister }
     }
 
     /// Every `NetworkPolicy` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::NetworkPolicy>> {
         self.lister.list(selector)
     }
 
     /// The `NetworkPolicy` objects of one namespace.
+    #[inline]
     pub fn network_policies(
         &self,
         namespace: &str,

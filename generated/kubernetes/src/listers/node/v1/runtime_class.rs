@@ -18,18 +18,21 @@ pub struct RuntimeClassLister {
 
 impl RuntimeClassLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1::RuntimeClass>) -> Self {
         Self { lister }
     }
 
     /// Every `RuntimeClass` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::RuntimeClass>> {
         self.lister.list(selector)
     }
 
     /// The `RuntimeClass` of this name, if the cache holds it.
     #[must_use]
+    #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1::RuntimeClass>> {
         self.lister.get(name)
     }
@@ -39,6 +42,7 @@ impl RuntimeClassLister {
     /// # Errors
     ///
     /// Returns an error if the cache does not hold it.
+    #[inline]
     pub fn require(&self, name: &str) -> Result<Arc<v1::RuntimeClass>, NotFound> {
         self.lister.require(name)
     }

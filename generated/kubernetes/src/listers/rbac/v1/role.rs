@@ -19,17 +19,20 @@ pub struct RoleLister {
 
 impl RoleLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1::Role>) -> Self {
         Self { lister }
     }
 
     /// Every `Role` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Role>> {
         self.lister.list(selector)
     }
 
     /// The `Role` objects of one namespace.
+    #[inline]
     pub fn roles(&self, namespace: &str) -> NamespaceLister<v1::Role> {
         self.lister.namespace(namespace)
     }

@@ -20,18 +20,21 @@ pub struct DeviceTaintRuleLister {
 
 impl DeviceTaintRuleLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1alpha3::DeviceTaintRule>) -> Self {
         Self { lister }
     }
 
     /// Every `DeviceTaintRule` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1alpha3::DeviceTaintRule>> {
         self.lister.list(selector)
     }
 
     /// The `DeviceTaintRule` of this name, if the cache holds it.
     #[must_use]
+    #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1alpha3::DeviceTaintRule>> {
         self.lister.get(name)
     }
@@ -41,6 +44,7 @@ impl DeviceTaintRuleLister {
     /// # Errors
     ///
     /// Returns an error if the cache does not hold it.
+    #[inline]
     pub fn require(
         &self,
         name: &str,

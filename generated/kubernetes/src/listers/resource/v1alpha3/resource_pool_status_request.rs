@@ -20,12 +20,14 @@ pub struct ResourcePoolStatusRequestLister {
 
 impl ResourcePoolStatusRequestLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1alpha3::ResourcePoolStatusRequest>) -> Self {
         Self { lister }
     }
 
     /// Every `ResourcePoolStatusRequest` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(
         &self,
         selector: &Selector,
@@ -35,6 +37,7 @@ impl ResourcePoolStatusRequestLister {
 
     /// The `ResourcePoolStatusRequest` of this name, if the cache holds it.
     #[must_use]
+    #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1alpha3::ResourcePoolStatusRequest>> {
         self.lister.get(name)
     }
@@ -44,6 +47,7 @@ impl ResourcePoolStatusRequestLister {
     /// # Errors
     ///
     /// Returns an error if the cache does not hold it.
+    #[inline]
     pub fn require(
         &self,
         name: &str,

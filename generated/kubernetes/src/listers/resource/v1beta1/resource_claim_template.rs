@@ -19,17 +19,20 @@ pub struct ResourceClaimTemplateLister {
 
 impl ResourceClaimTemplateLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1beta1::ResourceClaimTemplate>) -> Self {
         Self { lister }
     }
 
     /// Every `ResourceClaimTemplate` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1beta1::ResourceClaimTemplate>> {
         self.lister.list(selector)
     }
 
     /// The `ResourceClaimTemplate` objects of one namespace.
+    #[inline]
     pub fn resource_claim_templates(
         &self,
         namespace: &str,

@@ -20,18 +20,21 @@ pub struct ResourceSliceLister {
 
 impl ResourceSliceLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1beta1::ResourceSlice>) -> Self {
         Self { lister }
     }
 
     /// Every `ResourceSlice` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1beta1::ResourceSlice>> {
         self.lister.list(selector)
     }
 
     /// The `ResourceSlice` of this name, if the cache holds it.
     #[must_use]
+    #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1beta1::ResourceSlice>> {
         self.lister.get(name)
     }
@@ -41,6 +44,7 @@ impl ResourceSliceLister {
     /// # Errors
     ///
     /// Returns an error if the cache does not hold it.
+    #[inline]
     pub fn require(&self, name: &str) -> Result<Arc<v1beta1::ResourceSlice>, NotFound> {
         self.lister.require(name)
     }

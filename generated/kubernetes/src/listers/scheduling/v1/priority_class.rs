@@ -20,18 +20,21 @@ pub struct PriorityClassLister {
 
 impl PriorityClassLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1::PriorityClass>) -> Self {
         Self { lister }
     }
 
     /// Every `PriorityClass` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::PriorityClass>> {
         self.lister.list(selector)
     }
 
     /// The `PriorityClass` of this name, if the cache holds it.
     #[must_use]
+    #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1::PriorityClass>> {
         self.lister.get(name)
     }
@@ -41,6 +44,7 @@ impl PriorityClassLister {
     /// # Errors
     ///
     /// Returns an error if the cache does not hold it.
+    #[inline]
     pub fn require(&self, name: &str) -> Result<Arc<v1::PriorityClass>, NotFound> {
         self.lister.require(name)
     }

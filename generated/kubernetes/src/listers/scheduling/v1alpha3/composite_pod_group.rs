@@ -19,17 +19,20 @@ pub struct CompositePodGroupLister {
 
 impl CompositePodGroupLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1alpha3::CompositePodGroup>) -> Self {
         Self { lister }
     }
 
     /// Every `CompositePodGroup` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1alpha3::CompositePodGroup>> {
         self.lister.list(selector)
     }
 
     /// The `CompositePodGroup` objects of one namespace.
+    #[inline]
     pub fn composite_pod_groups(
         &self,
         namespace: &str,

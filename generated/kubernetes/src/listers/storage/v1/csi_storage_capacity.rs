@@ -19,17 +19,20 @@ pub struct CSIStorageCapacityLister {
 
 impl CSIStorageCapacityLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1::CSIStorageCapacity>) -> Self {
         Self { lister }
     }
 
     /// Every `CSIStorageCapacity` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::CSIStorageCapacity>> {
         self.lister.list(selector)
     }
 
     /// The `CSIStorageCapacity` objects of one namespace.
+    #[inline]
     pub fn csi_storage_capacities(
         &self,
         namespace: &str,

@@ -20,18 +20,21 @@ pub struct StorageVersionMigrationLister {
 
 impl StorageVersionMigrationLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1::StorageVersionMigration>) -> Self {
         Self { lister }
     }
 
     /// Every `StorageVersionMigration` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::StorageVersionMigration>> {
         self.lister.list(selector)
     }
 
     /// The `StorageVersionMigration` of this name, if the cache holds it.
     #[must_use]
+    #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1::StorageVersionMigration>> {
         self.lister.get(name)
     }
@@ -41,6 +44,7 @@ impl StorageVersionMigrationLister {
     /// # Errors
     ///
     /// Returns an error if the cache does not hold it.
+    #[inline]
     pub fn require(
         &self,
         name: &str,

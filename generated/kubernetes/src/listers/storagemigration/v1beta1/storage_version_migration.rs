@@ -20,12 +20,14 @@ pub struct StorageVersionMigrationLister {
 
 impl StorageVersionMigrationLister {
     /// Reads from this cache.
+    #[inline]
     pub fn new(lister: Lister<v1beta1::StorageVersionMigration>) -> Self {
         Self { lister }
     }
 
     /// Every `StorageVersionMigration` that the selector matches.
     #[must_use]
+    #[inline]
     pub fn list(
         &self,
         selector: &Selector,
@@ -35,6 +37,7 @@ impl StorageVersionMigrationLister {
 
     /// The `StorageVersionMigration` of this name, if the cache holds it.
     #[must_use]
+    #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1beta1::StorageVersionMigration>> {
         self.lister.get(name)
     }
@@ -44,6 +47,7 @@ impl StorageVersionMigrationLister {
     /// # Errors
     ///
     /// Returns an error if the cache does not hold it.
+    #[inline]
     pub fn require(
         &self,
         name: &str,

@@ -28,16 +28,19 @@ pub struct AdmissionregistrationV1Client {
 
 impl AdmissionregistrationV1Client {
     /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
     /// The `MutatingAdmissionPolicy` objects of the cluster.
+    #[inline]
     pub fn mutating_admission_policies(&self) -> MutatingAdmissionPolicyClient {
         MutatingAdmissionPolicyClient::new(self.client.clone())
     }
 
     /// The `MutatingAdmissionPolicyBinding` objects of the cluster.
+    #[inline]
     pub fn mutating_admission_policy_bindings(
         &self,
     ) -> MutatingAdmissionPolicyBindingClient {
@@ -45,16 +48,19 @@ impl AdmissionregistrationV1Client {
     }
 
     /// The `MutatingWebhookConfiguration` objects of the cluster.
+    #[inline]
     pub fn mutating_webhook_configurations(&self) -> MutatingWebhookConfigurationClient {
         MutatingWebhookConfigurationClient::new(self.client.clone())
     }
 
     /// The `ValidatingAdmissionPolicy` objects of the cluster.
+    #[inline]
     pub fn validating_admission_policies(&self) -> ValidatingAdmissionPolicyClient {
         ValidatingAdmissionPolicyClient::new(self.client.clone())
     }
 
     /// The `ValidatingAdmissionPolicyBinding` objects of the cluster.
+    #[inline]
     pub fn validating_admission_policy_bindings(
         &self,
     ) -> ValidatingAdmissionPolicyBindingClient {
@@ -62,6 +68,7 @@ impl AdmissionregistrationV1Client {
     }
 
     /// The `ValidatingWebhookConfiguration` objects of the cluster.
+    #[inline]
     pub fn validating_webhook_configurations(
         &self,
     ) -> ValidatingWebhookConfigurationClient {
@@ -70,6 +77,7 @@ impl AdmissionregistrationV1Client {
 
     /// The connection, for whatever has no typed client.
     #[must_use]
+    #[inline]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

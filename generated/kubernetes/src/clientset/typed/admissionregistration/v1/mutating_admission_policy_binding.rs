@@ -22,12 +22,14 @@ pub struct MutatingAdmissionPolicyBindingClient {
 
 impl MutatingAdmissionPolicyBindingClient {
     /// A client for the cluster.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Creates the `MutatingAdmissionPolicyBinding`.
+    #[inline]
     pub fn create(
         &self,
         object: &v1::MutatingAdmissionPolicyBinding,
@@ -36,6 +38,7 @@ impl MutatingAdmissionPolicyBindingClient {
     }
 
     /// Replaces the `MutatingAdmissionPolicyBinding`; its resource version must be the current one.
+    #[inline]
     pub fn update(
         &self,
         object: &v1::MutatingAdmissionPolicyBinding,
@@ -44,21 +47,25 @@ impl MutatingAdmissionPolicyBindingClient {
     }
 
     /// Deletes the `MutatingAdmissionPolicyBinding` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::MutatingAdmissionPolicyBinding> {
         self.client.delete(name)
     }
 
     /// Deletes every `MutatingAdmissionPolicyBinding` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `MutatingAdmissionPolicyBinding` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::MutatingAdmissionPolicyBinding> {
         self.client.get(name)
     }
 
     /// Reads every `MutatingAdmissionPolicyBinding` that the parameters select.
+    #[inline]
     pub fn list(
         &self,
         params: &ListParams,
@@ -67,6 +74,7 @@ impl MutatingAdmissionPolicyBindingClient {
     }
 
     /// Reads every `MutatingAdmissionPolicyBinding` that the parameters select, page by page.
+    #[inline]
     pub fn pages(
         &self,
         params: &ListParams,
@@ -75,6 +83,7 @@ impl MutatingAdmissionPolicyBindingClient {
     }
 
     /// Follows every `MutatingAdmissionPolicyBinding` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(
         &self,
         params: &ListParams,
@@ -83,6 +92,7 @@ impl MutatingAdmissionPolicyBindingClient {
     }
 
     /// Changes parts of the `MutatingAdmissionPolicyBinding` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -92,6 +102,7 @@ impl MutatingAdmissionPolicyBindingClient {
     }
 
     /// Applies a whole manifest to the `MutatingAdmissionPolicyBinding` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -102,6 +113,7 @@ impl MutatingAdmissionPolicyBindingClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::MutatingAdmissionPolicyBinding> {
         self.client.api()
     }

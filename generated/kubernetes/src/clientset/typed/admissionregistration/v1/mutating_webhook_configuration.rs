@@ -22,12 +22,14 @@ pub struct MutatingWebhookConfigurationClient {
 
 impl MutatingWebhookConfigurationClient {
     /// A client for the cluster.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Creates the `MutatingWebhookConfiguration`.
+    #[inline]
     pub fn create(
         &self,
         object: &v1::MutatingWebhookConfiguration,
@@ -36,6 +38,7 @@ impl MutatingWebhookConfigurationClient {
     }
 
     /// Replaces the `MutatingWebhookConfiguration`; its resource version must be the current one.
+    #[inline]
     pub fn update(
         &self,
         object: &v1::MutatingWebhookConfiguration,
@@ -44,21 +47,25 @@ impl MutatingWebhookConfigurationClient {
     }
 
     /// Deletes the `MutatingWebhookConfiguration` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::MutatingWebhookConfiguration> {
         self.client.delete(name)
     }
 
     /// Deletes every `MutatingWebhookConfiguration` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `MutatingWebhookConfiguration` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::MutatingWebhookConfiguration> {
         self.client.get(name)
     }
 
     /// Reads every `MutatingWebhookConfiguration` that the parameters select.
+    #[inline]
     pub fn list(
         &self,
         params: &ListParams,
@@ -67,11 +74,13 @@ impl MutatingWebhookConfigurationClient {
     }
 
     /// Reads every `MutatingWebhookConfiguration` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::MutatingWebhookConfiguration> {
         self.client.pages(params)
     }
 
     /// Follows every `MutatingWebhookConfiguration` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(
         &self,
         params: &ListParams,
@@ -80,6 +89,7 @@ impl MutatingWebhookConfigurationClient {
     }
 
     /// Changes parts of the `MutatingWebhookConfiguration` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -89,6 +99,7 @@ impl MutatingWebhookConfigurationClient {
     }
 
     /// Applies a whole manifest to the `MutatingWebhookConfiguration` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -99,6 +110,7 @@ impl MutatingWebhookConfigurationClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::MutatingWebhookConfiguration> {
         self.client.api()
     }

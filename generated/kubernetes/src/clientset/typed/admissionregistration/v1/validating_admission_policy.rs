@@ -22,12 +22,14 @@ pub struct ValidatingAdmissionPolicyClient {
 
 impl ValidatingAdmissionPolicyClient {
     /// A client for the cluster.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Creates the `ValidatingAdmissionPolicy`.
+    #[inline]
     pub fn create(
         &self,
         object: &v1::ValidatingAdmissionPolicy,
@@ -36,6 +38,7 @@ impl ValidatingAdmissionPolicyClient {
     }
 
     /// Replaces the `ValidatingAdmissionPolicy`; its resource version must be the current one.
+    #[inline]
     pub fn update(
         &self,
         object: &v1::ValidatingAdmissionPolicy,
@@ -44,6 +47,7 @@ impl ValidatingAdmissionPolicyClient {
     }
 
     /// Replaces the status of the `ValidatingAdmissionPolicy` and nothing else of it.
+    #[inline]
     pub fn update_status(
         &self,
         object: &v1::ValidatingAdmissionPolicy,
@@ -52,21 +56,25 @@ impl ValidatingAdmissionPolicyClient {
     }
 
     /// Deletes the `ValidatingAdmissionPolicy` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::ValidatingAdmissionPolicy> {
         self.client.delete(name)
     }
 
     /// Deletes every `ValidatingAdmissionPolicy` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `ValidatingAdmissionPolicy` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::ValidatingAdmissionPolicy> {
         self.client.get(name)
     }
 
     /// Reads every `ValidatingAdmissionPolicy` that the parameters select.
+    #[inline]
     pub fn list(
         &self,
         params: &ListParams,
@@ -75,11 +83,13 @@ impl ValidatingAdmissionPolicyClient {
     }
 
     /// Reads every `ValidatingAdmissionPolicy` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::ValidatingAdmissionPolicy> {
         self.client.pages(params)
     }
 
     /// Follows every `ValidatingAdmissionPolicy` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(
         &self,
         params: &ListParams,
@@ -88,6 +98,7 @@ impl ValidatingAdmissionPolicyClient {
     }
 
     /// Changes parts of the `ValidatingAdmissionPolicy` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -97,6 +108,7 @@ impl ValidatingAdmissionPolicyClient {
     }
 
     /// Applies a whole manifest to the `ValidatingAdmissionPolicy` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -106,6 +118,7 @@ impl ValidatingAdmissionPolicyClient {
     }
 
     /// Applies a whole manifest to the status of the `ValidatingAdmissionPolicy` that it names, as this field manager.
+    #[inline]
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -116,6 +129,7 @@ impl ValidatingAdmissionPolicyClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::ValidatingAdmissionPolicy> {
         self.client.api()
     }

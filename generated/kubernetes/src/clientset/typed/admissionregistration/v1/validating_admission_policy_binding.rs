@@ -22,12 +22,14 @@ pub struct ValidatingAdmissionPolicyBindingClient {
 
 impl ValidatingAdmissionPolicyBindingClient {
     /// A client for the cluster.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Creates the `ValidatingAdmissionPolicyBinding`.
+    #[inline]
     pub fn create(
         &self,
         object: &v1::ValidatingAdmissionPolicyBinding,
@@ -36,6 +38,7 @@ impl ValidatingAdmissionPolicyBindingClient {
     }
 
     /// Replaces the `ValidatingAdmissionPolicyBinding`; its resource version must be the current one.
+    #[inline]
     pub fn update(
         &self,
         object: &v1::ValidatingAdmissionPolicyBinding,
@@ -44,21 +47,25 @@ impl ValidatingAdmissionPolicyBindingClient {
     }
 
     /// Deletes the `ValidatingAdmissionPolicyBinding` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::ValidatingAdmissionPolicyBinding> {
         self.client.delete(name)
     }
 
     /// Deletes every `ValidatingAdmissionPolicyBinding` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `ValidatingAdmissionPolicyBinding` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::ValidatingAdmissionPolicyBinding> {
         self.client.get(name)
     }
 
     /// Reads every `ValidatingAdmissionPolicyBinding` that the parameters select.
+    #[inline]
     pub fn list(
         &self,
         params: &ListParams,
@@ -67,6 +74,7 @@ impl ValidatingAdmissionPolicyBindingClient {
     }
 
     /// Reads every `ValidatingAdmissionPolicyBinding` that the parameters select, page by page.
+    #[inline]
     pub fn pages(
         &self,
         params: &ListParams,
@@ -75,6 +83,7 @@ impl ValidatingAdmissionPolicyBindingClient {
     }
 
     /// Follows every `ValidatingAdmissionPolicyBinding` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(
         &self,
         params: &ListParams,
@@ -83,6 +92,7 @@ impl ValidatingAdmissionPolicyBindingClient {
     }
 
     /// Changes parts of the `ValidatingAdmissionPolicyBinding` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -92,6 +102,7 @@ impl ValidatingAdmissionPolicyBindingClient {
     }
 
     /// Applies a whole manifest to the `ValidatingAdmissionPolicyBinding` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -102,6 +113,7 @@ impl ValidatingAdmissionPolicyBindingClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::ValidatingAdmissionPolicyBinding> {
         self.client.api()
     }

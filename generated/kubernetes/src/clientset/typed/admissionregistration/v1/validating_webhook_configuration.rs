@@ -22,12 +22,14 @@ pub struct ValidatingWebhookConfigurationClient {
 
 impl ValidatingWebhookConfigurationClient {
     /// A client for the cluster.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Creates the `ValidatingWebhookConfiguration`.
+    #[inline]
     pub fn create(
         &self,
         object: &v1::ValidatingWebhookConfiguration,
@@ -36,6 +38,7 @@ impl ValidatingWebhookConfigurationClient {
     }
 
     /// Replaces the `ValidatingWebhookConfiguration`; its resource version must be the current one.
+    #[inline]
     pub fn update(
         &self,
         object: &v1::ValidatingWebhookConfiguration,
@@ -44,21 +47,25 @@ impl ValidatingWebhookConfigurationClient {
     }
 
     /// Deletes the `ValidatingWebhookConfiguration` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::ValidatingWebhookConfiguration> {
         self.client.delete(name)
     }
 
     /// Deletes every `ValidatingWebhookConfiguration` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `ValidatingWebhookConfiguration` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::ValidatingWebhookConfiguration> {
         self.client.get(name)
     }
 
     /// Reads every `ValidatingWebhookConfiguration` that the parameters select.
+    #[inline]
     pub fn list(
         &self,
         params: &ListParams,
@@ -67,6 +74,7 @@ impl ValidatingWebhookConfigurationClient {
     }
 
     /// Reads every `ValidatingWebhookConfiguration` that the parameters select, page by page.
+    #[inline]
     pub fn pages(
         &self,
         params: &ListParams,
@@ -75,6 +83,7 @@ impl ValidatingWebhookConfigurationClient {
     }
 
     /// Follows every `ValidatingWebhookConfiguration` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(
         &self,
         params: &ListParams,
@@ -83,6 +92,7 @@ impl ValidatingWebhookConfigurationClient {
     }
 
     /// Changes parts of the `ValidatingWebhookConfiguration` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -92,6 +102,7 @@ impl ValidatingWebhookConfigurationClient {
     }
 
     /// Applies a whole manifest to the `ValidatingWebhookConfiguration` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -102,6 +113,7 @@ impl ValidatingWebhookConfigurationClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::ValidatingWebhookConfiguration> {
         self.client.api()
     }

@@ -20,16 +20,19 @@ pub struct AdmissionregistrationV1beta1Client {
 
 impl AdmissionregistrationV1beta1Client {
     /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
     /// The `MutatingAdmissionPolicy` objects of the cluster.
+    #[inline]
     pub fn mutating_admission_policies(&self) -> MutatingAdmissionPolicyClient {
         MutatingAdmissionPolicyClient::new(self.client.clone())
     }
 
     /// The `MutatingAdmissionPolicyBinding` objects of the cluster.
+    #[inline]
     pub fn mutating_admission_policy_bindings(
         &self,
     ) -> MutatingAdmissionPolicyBindingClient {
@@ -38,6 +41,7 @@ impl AdmissionregistrationV1beta1Client {
 
     /// The connection, for whatever has no typed client.
     #[must_use]
+    #[inline]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

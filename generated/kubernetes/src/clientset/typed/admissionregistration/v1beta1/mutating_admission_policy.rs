@@ -22,12 +22,14 @@ pub struct MutatingAdmissionPolicyClient {
 
 impl MutatingAdmissionPolicyClient {
     /// A client for the cluster.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Creates the `MutatingAdmissionPolicy`.
+    #[inline]
     pub fn create(
         &self,
         object: &v1beta1::MutatingAdmissionPolicy,
@@ -36,6 +38,7 @@ impl MutatingAdmissionPolicyClient {
     }
 
     /// Replaces the `MutatingAdmissionPolicy`; its resource version must be the current one.
+    #[inline]
     pub fn update(
         &self,
         object: &v1beta1::MutatingAdmissionPolicy,
@@ -44,21 +47,25 @@ impl MutatingAdmissionPolicyClient {
     }
 
     /// Deletes the `MutatingAdmissionPolicy` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1beta1::MutatingAdmissionPolicy> {
         self.client.delete(name)
     }
 
     /// Deletes every `MutatingAdmissionPolicy` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `MutatingAdmissionPolicy` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1beta1::MutatingAdmissionPolicy> {
         self.client.get(name)
     }
 
     /// Reads every `MutatingAdmissionPolicy` that the parameters select.
+    #[inline]
     pub fn list(
         &self,
         params: &ListParams,
@@ -67,11 +74,13 @@ impl MutatingAdmissionPolicyClient {
     }
 
     /// Reads every `MutatingAdmissionPolicy` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1beta1::MutatingAdmissionPolicy> {
         self.client.pages(params)
     }
 
     /// Follows every `MutatingAdmissionPolicy` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(
         &self,
         params: &ListParams,
@@ -80,6 +89,7 @@ impl MutatingAdmissionPolicyClient {
     }
 
     /// Changes parts of the `MutatingAdmissionPolicy` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -89,6 +99,7 @@ impl MutatingAdmissionPolicyClient {
     }
 
     /// Applies a whole manifest to the `MutatingAdmissionPolicy` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -99,6 +110,7 @@ impl MutatingAdmissionPolicyClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1beta1::MutatingAdmissionPolicy> {
         self.client.api()
     }

@@ -20,12 +20,14 @@ pub struct CustomResourceDefinitionClient {
 
 impl CustomResourceDefinitionClient {
     /// A client for the cluster.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Creates the `CustomResourceDefinition`.
+    #[inline]
     pub fn create(
         &self,
         object: &v1::CustomResourceDefinition,
@@ -34,6 +36,7 @@ impl CustomResourceDefinitionClient {
     }
 
     /// Replaces the `CustomResourceDefinition`; its resource version must be the current one.
+    #[inline]
     pub fn update(
         &self,
         object: &v1::CustomResourceDefinition,
@@ -42,6 +45,7 @@ impl CustomResourceDefinitionClient {
     }
 
     /// Replaces the status of the `CustomResourceDefinition` and nothing else of it.
+    #[inline]
     pub fn update_status(
         &self,
         object: &v1::CustomResourceDefinition,
@@ -50,21 +54,25 @@ impl CustomResourceDefinitionClient {
     }
 
     /// Deletes the `CustomResourceDefinition` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::CustomResourceDefinition> {
         self.client.delete(name)
     }
 
     /// Deletes every `CustomResourceDefinition` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `CustomResourceDefinition` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::CustomResourceDefinition> {
         self.client.get(name)
     }
 
     /// Reads every `CustomResourceDefinition` that the parameters select.
+    #[inline]
     pub fn list(
         &self,
         params: &ListParams,
@@ -73,11 +81,13 @@ impl CustomResourceDefinitionClient {
     }
 
     /// Reads every `CustomResourceDefinition` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::CustomResourceDefinition> {
         self.client.pages(params)
     }
 
     /// Follows every `CustomResourceDefinition` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(
         &self,
         params: &ListParams,
@@ -86,6 +96,7 @@ impl CustomResourceDefinitionClient {
     }
 
     /// Changes parts of the `CustomResourceDefinition` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -95,6 +106,7 @@ impl CustomResourceDefinitionClient {
     }
 
     /// Applies a whole manifest to the `CustomResourceDefinition` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -104,6 +116,7 @@ impl CustomResourceDefinitionClient {
     }
 
     /// Applies a whole manifest to the status of the `CustomResourceDefinition` that it names, as this field manager.
+    #[inline]
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -114,6 +127,7 @@ impl CustomResourceDefinitionClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::CustomResourceDefinition> {
         self.client.api()
     }

@@ -18,17 +18,20 @@ pub struct ApiextensionsV1Client {
 
 impl ApiextensionsV1Client {
     /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
     /// The `CustomResourceDefinition` objects of the cluster.
+    #[inline]
     pub fn custom_resource_definitions(&self) -> CustomResourceDefinitionClient {
         CustomResourceDefinitionClient::new(self.client.clone())
     }
 
     /// The connection, for whatever has no typed client.
     #[must_use]
+    #[inline]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -22,12 +22,14 @@ pub struct ControllerRevisionClient {
 
 impl ControllerRevisionClient {
     /// A client for one namespace.
+    #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
     }
 
     /// Creates the `ControllerRevision`.
+    #[inline]
     pub fn create(
         &self,
         object: &v1::ControllerRevision,
@@ -36,6 +38,7 @@ impl ControllerRevisionClient {
     }
 
     /// Replaces the `ControllerRevision`; its resource version must be the current one.
+    #[inline]
     pub fn update(
         &self,
         object: &v1::ControllerRevision,
@@ -44,36 +47,43 @@ impl ControllerRevisionClient {
     }
 
     /// Deletes the `ControllerRevision` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::ControllerRevision> {
         self.client.delete(name)
     }
 
     /// Deletes every `ControllerRevision` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `ControllerRevision` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::ControllerRevision> {
         self.client.get(name)
     }
 
     /// Reads every `ControllerRevision` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::ControllerRevision>> {
         self.client.list(params)
     }
 
     /// Reads every `ControllerRevision` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::ControllerRevision> {
         self.client.pages(params)
     }
 
     /// Follows every `ControllerRevision` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::ControllerRevision> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `ControllerRevision` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -83,6 +93,7 @@ impl ControllerRevisionClient {
     }
 
     /// Applies a whole manifest to the `ControllerRevision` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -93,6 +104,7 @@ impl ControllerRevisionClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::ControllerRevision> {
         self.client.api()
     }

@@ -23,57 +23,68 @@ pub struct DeploymentClient {
 
 impl DeploymentClient {
     /// A client for one namespace.
+    #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
     }
 
     /// Creates the `Deployment`.
+    #[inline]
     pub fn create(&self, object: &v1::Deployment) -> Write<v1::Deployment> {
         self.client.create(object)
     }
 
     /// Replaces the `Deployment`; its resource version must be the current one.
+    #[inline]
     pub fn update(&self, object: &v1::Deployment) -> Write<v1::Deployment> {
         self.client.update(object)
     }
 
     /// Replaces the status of the `Deployment` and nothing else of it.
+    #[inline]
     pub fn update_status(&self, object: &v1::Deployment) -> Write<v1::Deployment> {
         self.client.update_status(object)
     }
 
     /// Deletes the `Deployment` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::Deployment> {
         self.client.delete(name)
     }
 
     /// Deletes every `Deployment` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `Deployment` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::Deployment> {
         self.client.get(name)
     }
 
     /// Reads every `Deployment` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Deployment>> {
         self.client.list(params)
     }
 
     /// Reads every `Deployment` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Deployment> {
         self.client.pages(params)
     }
 
     /// Follows every `Deployment` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Deployment> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `Deployment` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -83,6 +94,7 @@ impl DeploymentClient {
     }
 
     /// Applies a whole manifest to the `Deployment` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -92,6 +104,7 @@ impl DeploymentClient {
     }
 
     /// Applies a whole manifest to the status of the `Deployment` that it names, as this field manager.
+    #[inline]
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -101,16 +114,19 @@ impl DeploymentClient {
     }
 
     /// Reads the subresource `scale` of the `Deployment`.
+    #[inline]
     pub fn get_scale(&self, name: &str) -> Get<Scale> {
         self.client.get_subresource(name, "scale")
     }
 
     /// Replaces the subresource `scale` of the `Deployment`.
+    #[inline]
     pub fn update_scale(&self, name: &str, input: &Scale) -> Write<Scale> {
         self.client.update_subresource(name, "scale", input)
     }
 
     /// Changes parts of the subresource `scale` of the `Deployment`.
+    #[inline]
     pub fn patch_scale<P: Serialize>(
         &self,
         name: &str,
@@ -120,6 +136,7 @@ impl DeploymentClient {
     }
 
     /// Applies a whole manifest to the subresource `scale` of the `Deployment`.
+    #[inline]
     pub fn apply_scale<A: Serialize>(
         &self,
         name: &str,
@@ -131,6 +148,7 @@ impl DeploymentClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::Deployment> {
         self.client.api()
     }

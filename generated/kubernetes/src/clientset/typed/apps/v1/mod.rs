@@ -36,62 +36,74 @@ pub struct AppsV1Client {
 
 impl AppsV1Client {
     /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
     /// The `ControllerRevision` objects of one namespace.
+    #[inline]
     pub fn controller_revisions(&self, namespace: &str) -> ControllerRevisionClient {
         ControllerRevisionClient::new(self.client.clone(), namespace)
     }
 
     /// The `ControllerRevision` objects of all namespaces.
+    #[inline]
     pub fn all_controller_revisions(&self) -> AllControllerRevisions {
         AllControllerRevisions::new(self.client.clone())
     }
 
     /// The `DaemonSet` objects of one namespace.
+    #[inline]
     pub fn daemon_sets(&self, namespace: &str) -> DaemonSetClient {
         DaemonSetClient::new(self.client.clone(), namespace)
     }
 
     /// The `DaemonSet` objects of all namespaces.
+    #[inline]
     pub fn all_daemon_sets(&self) -> AllDaemonSets {
         AllDaemonSets::new(self.client.clone())
     }
 
     /// The `Deployment` objects of one namespace.
+    #[inline]
     pub fn deployments(&self, namespace: &str) -> DeploymentClient {
         DeploymentClient::new(self.client.clone(), namespace)
     }
 
     /// The `Deployment` objects of all namespaces.
+    #[inline]
     pub fn all_deployments(&self) -> AllDeployments {
         AllDeployments::new(self.client.clone())
     }
 
     /// The `ReplicaSet` objects of one namespace.
+    #[inline]
     pub fn replica_sets(&self, namespace: &str) -> ReplicaSetClient {
         ReplicaSetClient::new(self.client.clone(), namespace)
     }
 
     /// The `ReplicaSet` objects of all namespaces.
+    #[inline]
     pub fn all_replica_sets(&self) -> AllReplicaSets {
         AllReplicaSets::new(self.client.clone())
     }
 
     /// The `StatefulSet` objects of one namespace.
+    #[inline]
     pub fn stateful_sets(&self, namespace: &str) -> StatefulSetClient {
         StatefulSetClient::new(self.client.clone(), namespace)
     }
 
     /// The `StatefulSet` objects of all namespaces.
+    #[inline]
     pub fn all_stateful_sets(&self) -> AllStatefulSets {
         AllStatefulSets::new(self.client.clone())
     }
 
     /// The connection, for whatever has no typed client.
     #[must_use]
+    #[inline]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -23,57 +23,68 @@ pub struct ReplicaSetClient {
 
 impl ReplicaSetClient {
     /// A client for one namespace.
+    #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
     }
 
     /// Creates the `ReplicaSet`.
+    #[inline]
     pub fn create(&self, object: &v1::ReplicaSet) -> Write<v1::ReplicaSet> {
         self.client.create(object)
     }
 
     /// Replaces the `ReplicaSet`; its resource version must be the current one.
+    #[inline]
     pub fn update(&self, object: &v1::ReplicaSet) -> Write<v1::ReplicaSet> {
         self.client.update(object)
     }
 
     /// Replaces the status of the `ReplicaSet` and nothing else of it.
+    #[inline]
     pub fn update_status(&self, object: &v1::ReplicaSet) -> Write<v1::ReplicaSet> {
         self.client.update_status(object)
     }
 
     /// Deletes the `ReplicaSet` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::ReplicaSet> {
         self.client.delete(name)
     }
 
     /// Deletes every `ReplicaSet` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `ReplicaSet` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::ReplicaSet> {
         self.client.get(name)
     }
 
     /// Reads every `ReplicaSet` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::ReplicaSet>> {
         self.client.list(params)
     }
 
     /// Reads every `ReplicaSet` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::ReplicaSet> {
         self.client.pages(params)
     }
 
     /// Follows every `ReplicaSet` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::ReplicaSet> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `ReplicaSet` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -83,6 +94,7 @@ impl ReplicaSetClient {
     }
 
     /// Applies a whole manifest to the `ReplicaSet` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -92,6 +104,7 @@ impl ReplicaSetClient {
     }
 
     /// Applies a whole manifest to the status of the `ReplicaSet` that it names, as this field manager.
+    #[inline]
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -101,16 +114,19 @@ impl ReplicaSetClient {
     }
 
     /// Reads the subresource `scale` of the `ReplicaSet`.
+    #[inline]
     pub fn get_scale(&self, name: &str) -> Get<Scale> {
         self.client.get_subresource(name, "scale")
     }
 
     /// Replaces the subresource `scale` of the `ReplicaSet`.
+    #[inline]
     pub fn update_scale(&self, name: &str, input: &Scale) -> Write<Scale> {
         self.client.update_subresource(name, "scale", input)
     }
 
     /// Changes parts of the subresource `scale` of the `ReplicaSet`.
+    #[inline]
     pub fn patch_scale<P: Serialize>(
         &self,
         name: &str,
@@ -120,6 +136,7 @@ impl ReplicaSetClient {
     }
 
     /// Applies a whole manifest to the subresource `scale` of the `ReplicaSet`.
+    #[inline]
     pub fn apply_scale<A: Serialize>(
         &self,
         name: &str,
@@ -131,6 +148,7 @@ impl ReplicaSetClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::ReplicaSet> {
         self.client.api()
     }

@@ -25,57 +25,68 @@ pub struct StatefulSetClient {
 
 impl StatefulSetClient {
     /// A client for one namespace.
+    #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
     }
 
     /// Creates the `StatefulSet`.
+    #[inline]
     pub fn create(&self, object: &v1::StatefulSet) -> Write<v1::StatefulSet> {
         self.client.create(object)
     }
 
     /// Replaces the `StatefulSet`; its resource version must be the current one.
+    #[inline]
     pub fn update(&self, object: &v1::StatefulSet) -> Write<v1::StatefulSet> {
         self.client.update(object)
     }
 
     /// Replaces the status of the `StatefulSet` and nothing else of it.
+    #[inline]
     pub fn update_status(&self, object: &v1::StatefulSet) -> Write<v1::StatefulSet> {
         self.client.update_status(object)
     }
 
     /// Deletes the `StatefulSet` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::StatefulSet> {
         self.client.delete(name)
     }
 
     /// Deletes every `StatefulSet` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `StatefulSet` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::StatefulSet> {
         self.client.get(name)
     }
 
     /// Reads every `StatefulSet` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::StatefulSet>> {
         self.client.list(params)
     }
 
     /// Reads every `StatefulSet` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::StatefulSet> {
         self.client.pages(params)
     }
 
     /// Follows every `StatefulSet` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::StatefulSet> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `StatefulSet` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -85,6 +96,7 @@ impl StatefulSetClient {
     }
 
     /// Applies a whole manifest to the `StatefulSet` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -94,6 +106,7 @@ impl StatefulSetClient {
     }
 
     /// Applies a whole manifest to the status of the `StatefulSet` that it names, as this field manager.
+    #[inline]
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -103,16 +116,19 @@ impl StatefulSetClient {
     }
 
     /// Reads the subresource `scale` of the `StatefulSet`.
+    #[inline]
     pub fn get_scale(&self, name: &str) -> Get<Scale> {
         self.client.get_subresource(name, "scale")
     }
 
     /// Replaces the subresource `scale` of the `StatefulSet`.
+    #[inline]
     pub fn update_scale(&self, name: &str, input: &Scale) -> Write<Scale> {
         self.client.update_subresource(name, "scale", input)
     }
 
     /// Changes parts of the subresource `scale` of the `StatefulSet`.
+    #[inline]
     pub fn patch_scale<P: Serialize>(
         &self,
         name: &str,
@@ -122,6 +138,7 @@ impl StatefulSetClient {
     }
 
     /// Applies a whole manifest to the subresource `scale` of the `StatefulSet`.
+    #[inline]
     pub fn apply_scale<A: Serialize>(
         &self,
         name: &str,
@@ -133,6 +150,7 @@ impl StatefulSetClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::StatefulSet> {
         self.client.api()
     }

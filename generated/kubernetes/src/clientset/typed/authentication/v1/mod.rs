@@ -20,22 +20,26 @@ pub struct AuthenticationV1Client {
 
 impl AuthenticationV1Client {
     /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
     /// The `SelfSubjectReview` objects of the cluster.
+    #[inline]
     pub fn self_subject_reviews(&self) -> SelfSubjectReviewClient {
         SelfSubjectReviewClient::new(self.client.clone())
     }
 
     /// The `TokenReview` objects of the cluster.
+    #[inline]
     pub fn token_reviews(&self) -> TokenReviewClient {
         TokenReviewClient::new(self.client.clone())
     }
 
     /// The connection, for whatever has no typed client.
     #[must_use]
+    #[inline]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -18,12 +18,14 @@ pub struct SelfSubjectReviewClient {
 
 impl SelfSubjectReviewClient {
     /// A client for the cluster.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Creates the `SelfSubjectReview`.
+    #[inline]
     pub fn create(
         &self,
         object: &v1::SelfSubjectReview,
@@ -33,6 +35,7 @@ impl SelfSubjectReviewClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::SelfSubjectReview> {
         self.client.api()
     }

@@ -18,18 +18,21 @@ pub struct TokenReviewClient {
 
 impl TokenReviewClient {
     /// A client for the cluster.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Creates the `TokenReview`.
+    #[inline]
     pub fn create(&self, object: &v1::TokenReview) -> Write<v1::TokenReview> {
         self.client.create(object)
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::TokenReview> {
         self.client.api()
     }

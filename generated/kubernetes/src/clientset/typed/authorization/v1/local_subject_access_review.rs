@@ -18,12 +18,14 @@ pub struct LocalSubjectAccessReviewClient {
 
 impl LocalSubjectAccessReviewClient {
     /// A client for one namespace.
+    #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
     }
 
     /// Creates the `LocalSubjectAccessReview`.
+    #[inline]
     pub fn create(
         &self,
         object: &v1::LocalSubjectAccessReview,
@@ -33,6 +35,7 @@ impl LocalSubjectAccessReviewClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::LocalSubjectAccessReview> {
         self.client.api()
     }

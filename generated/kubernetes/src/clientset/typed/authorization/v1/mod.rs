@@ -24,11 +24,13 @@ pub struct AuthorizationV1Client {
 
 impl AuthorizationV1Client {
     /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
     /// The `LocalSubjectAccessReview` objects of one namespace.
+    #[inline]
     pub fn local_subject_access_reviews(
         &self,
         namespace: &str,
@@ -37,22 +39,26 @@ impl AuthorizationV1Client {
     }
 
     /// The `SelfSubjectAccessReview` objects of the cluster.
+    #[inline]
     pub fn self_subject_access_reviews(&self) -> SelfSubjectAccessReviewClient {
         SelfSubjectAccessReviewClient::new(self.client.clone())
     }
 
     /// The `SelfSubjectRulesReview` objects of the cluster.
+    #[inline]
     pub fn self_subject_rules_reviews(&self) -> SelfSubjectRulesReviewClient {
         SelfSubjectRulesReviewClient::new(self.client.clone())
     }
 
     /// The `SubjectAccessReview` objects of the cluster.
+    #[inline]
     pub fn subject_access_reviews(&self) -> SubjectAccessReviewClient {
         SubjectAccessReviewClient::new(self.client.clone())
     }
 
     /// The connection, for whatever has no typed client.
     #[must_use]
+    #[inline]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

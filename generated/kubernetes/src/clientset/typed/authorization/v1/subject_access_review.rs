@@ -18,12 +18,14 @@ pub struct SubjectAccessReviewClient {
 
 impl SubjectAccessReviewClient {
     /// A client for the cluster.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Creates the `SubjectAccessReview`.
+    #[inline]
     pub fn create(
         &self,
         object: &v1::SubjectAccessReview,
@@ -33,6 +35,7 @@ impl SubjectAccessReviewClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::SubjectAccessReview> {
         self.client.api()
     }

@@ -22,12 +22,14 @@ pub struct HorizontalPodAutoscalerClient {
 
 impl HorizontalPodAutoscalerClient {
     /// A client for one namespace.
+    #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
     }
 
     /// Creates the `HorizontalPodAutoscaler`.
+    #[inline]
     pub fn create(
         &self,
         object: &v1::HorizontalPodAutoscaler,
@@ -36,6 +38,7 @@ impl HorizontalPodAutoscalerClient {
     }
 
     /// Replaces the `HorizontalPodAutoscaler`; its resource version must be the current one.
+    #[inline]
     pub fn update(
         &self,
         object: &v1::HorizontalPodAutoscaler,
@@ -44,6 +47,7 @@ impl HorizontalPodAutoscalerClient {
     }
 
     /// Replaces the status of the `HorizontalPodAutoscaler` and nothing else of it.
+    #[inline]
     pub fn update_status(
         &self,
         object: &v1::HorizontalPodAutoscaler,
@@ -52,21 +56,25 @@ impl HorizontalPodAutoscalerClient {
     }
 
     /// Deletes the `HorizontalPodAutoscaler` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::HorizontalPodAutoscaler> {
         self.client.delete(name)
     }
 
     /// Deletes every `HorizontalPodAutoscaler` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `HorizontalPodAutoscaler` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::HorizontalPodAutoscaler> {
         self.client.get(name)
     }
 
     /// Reads every `HorizontalPodAutoscaler` that the parameters select.
+    #[inline]
     pub fn list(
         &self,
         params: &ListParams,
@@ -75,11 +83,13 @@ impl HorizontalPodAutoscalerClient {
     }
 
     /// Reads every `HorizontalPodAutoscaler` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::HorizontalPodAutoscaler> {
         self.client.pages(params)
     }
 
     /// Follows every `HorizontalPodAutoscaler` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(
         &self,
         params: &ListParams,
@@ -88,6 +98,7 @@ impl HorizontalPodAutoscalerClient {
     }
 
     /// Changes parts of the `HorizontalPodAutoscaler` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -97,6 +108,7 @@ impl HorizontalPodAutoscalerClient {
     }
 
     /// Applies a whole manifest to the `HorizontalPodAutoscaler` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -106,6 +118,7 @@ impl HorizontalPodAutoscalerClient {
     }
 
     /// Applies a whole manifest to the status of the `HorizontalPodAutoscaler` that it names, as this field manager.
+    #[inline]
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -116,6 +129,7 @@ impl HorizontalPodAutoscalerClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::HorizontalPodAutoscaler> {
         self.client.api()
     }

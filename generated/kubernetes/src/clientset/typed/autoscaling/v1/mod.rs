@@ -20,11 +20,13 @@ pub struct AutoscalingV1Client {
 
 impl AutoscalingV1Client {
     /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
     /// The `HorizontalPodAutoscaler` objects of one namespace.
+    #[inline]
     pub fn horizontal_pod_autoscalers(
         &self,
         namespace: &str,
@@ -33,12 +35,14 @@ impl AutoscalingV1Client {
     }
 
     /// The `HorizontalPodAutoscaler` objects of all namespaces.
+    #[inline]
     pub fn all_horizontal_pod_autoscalers(&self) -> AllHorizontalPodAutoscalers {
         AllHorizontalPodAutoscalers::new(self.client.clone())
     }
 
     /// The connection, for whatever has no typed client.
     #[must_use]
+    #[inline]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -22,57 +22,68 @@ pub struct JobClient {
 
 impl JobClient {
     /// A client for one namespace.
+    #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
     }
 
     /// Creates the `Job`.
+    #[inline]
     pub fn create(&self, object: &v1::Job) -> Write<v1::Job> {
         self.client.create(object)
     }
 
     /// Replaces the `Job`; its resource version must be the current one.
+    #[inline]
     pub fn update(&self, object: &v1::Job) -> Write<v1::Job> {
         self.client.update(object)
     }
 
     /// Replaces the status of the `Job` and nothing else of it.
+    #[inline]
     pub fn update_status(&self, object: &v1::Job) -> Write<v1::Job> {
         self.client.update_status(object)
     }
 
     /// Deletes the `Job` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::Job> {
         self.client.delete(name)
     }
 
     /// Deletes every `Job` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `Job` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::Job> {
         self.client.get(name)
     }
 
     /// Reads every `Job` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Job>> {
         self.client.list(params)
     }
 
     /// Reads every `Job` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Job> {
         self.client.pages(params)
     }
 
     /// Follows every `Job` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Job> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `Job` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -82,6 +93,7 @@ impl JobClient {
     }
 
     /// Applies a whole manifest to the `Job` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -91,6 +103,7 @@ impl JobClient {
     }
 
     /// Applies a whole manifest to the status of the `Job` that it names, as this field manager.
+    #[inline]
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -101,6 +114,7 @@ impl JobClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::Job> {
         self.client.api()
     }

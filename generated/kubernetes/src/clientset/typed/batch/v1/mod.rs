@@ -24,32 +24,38 @@ pub struct BatchV1Client {
 
 impl BatchV1Client {
     /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
     /// The `CronJob` objects of one namespace.
+    #[inline]
     pub fn cron_jobs(&self, namespace: &str) -> CronJobClient {
         CronJobClient::new(self.client.clone(), namespace)
     }
 
     /// The `CronJob` objects of all namespaces.
+    #[inline]
     pub fn all_cron_jobs(&self) -> AllCronJobs {
         AllCronJobs::new(self.client.clone())
     }
 
     /// The `Job` objects of one namespace.
+    #[inline]
     pub fn jobs(&self, namespace: &str) -> JobClient {
         JobClient::new(self.client.clone(), namespace)
     }
 
     /// The `Job` objects of all namespaces.
+    #[inline]
     pub fn all_jobs(&self) -> AllJobs {
         AllJobs::new(self.client.clone())
     }
 
     /// The connection, for whatever has no typed client.
     #[must_use]
+    #[inline]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

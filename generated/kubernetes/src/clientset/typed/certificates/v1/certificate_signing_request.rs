@@ -22,12 +22,14 @@ pub struct CertificateSigningRequestClient {
 
 impl CertificateSigningRequestClient {
     /// A client for the cluster.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Creates the `CertificateSigningRequest`.
+    #[inline]
     pub fn create(
         &self,
         object: &v1::CertificateSigningRequest,
@@ -36,6 +38,7 @@ impl CertificateSigningRequestClient {
     }
 
     /// Replaces the `CertificateSigningRequest`; its resource version must be the current one.
+    #[inline]
     pub fn update(
         &self,
         object: &v1::CertificateSigningRequest,
@@ -44,6 +47,7 @@ impl CertificateSigningRequestClient {
     }
 
     /// Replaces the status of the `CertificateSigningRequest` and nothing else of it.
+    #[inline]
     pub fn update_status(
         &self,
         object: &v1::CertificateSigningRequest,
@@ -52,21 +56,25 @@ impl CertificateSigningRequestClient {
     }
 
     /// Deletes the `CertificateSigningRequest` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::CertificateSigningRequest> {
         self.client.delete(name)
     }
 
     /// Deletes every `CertificateSigningRequest` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `CertificateSigningRequest` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::CertificateSigningRequest> {
         self.client.get(name)
     }
 
     /// Reads every `CertificateSigningRequest` that the parameters select.
+    #[inline]
     pub fn list(
         &self,
         params: &ListParams,
@@ -75,11 +83,13 @@ impl CertificateSigningRequestClient {
     }
 
     /// Reads every `CertificateSigningRequest` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::CertificateSigningRequest> {
         self.client.pages(params)
     }
 
     /// Follows every `CertificateSigningRequest` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(
         &self,
         params: &ListParams,
@@ -88,6 +98,7 @@ impl CertificateSigningRequestClient {
     }
 
     /// Changes parts of the `CertificateSigningRequest` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -97,6 +108,7 @@ impl CertificateSigningRequestClient {
     }
 
     /// Applies a whole manifest to the `CertificateSigningRequest` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -106,6 +118,7 @@ impl CertificateSigningRequestClient {
     }
 
     /// Applies a whole manifest to the status of the `CertificateSigningRequest` that it names, as this field manager.
+    #[inline]
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -115,6 +128,7 @@ impl CertificateSigningRequestClient {
     }
 
     /// Replaces the subresource `approval` of the `CertificateSigningRequest`.
+    #[inline]
     pub fn update_approval(
         &self,
         name: &str,
@@ -124,6 +138,7 @@ impl CertificateSigningRequestClient {
     }
 
     /// Changes parts of the subresource `approval` of the `CertificateSigningRequest`.
+    #[inline]
     pub fn patch_approval<P: Serialize>(
         &self,
         name: &str,
@@ -134,6 +149,7 @@ impl CertificateSigningRequestClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::CertificateSigningRequest> {
         self.client.api()
     }

@@ -22,12 +22,14 @@ pub struct ClusterTrustBundleClient {
 
 impl ClusterTrustBundleClient {
     /// A client for the cluster.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Creates the `ClusterTrustBundle`.
+    #[inline]
     pub fn create(
         &self,
         object: &v1::ClusterTrustBundle,
@@ -36,6 +38,7 @@ impl ClusterTrustBundleClient {
     }
 
     /// Replaces the `ClusterTrustBundle`; its resource version must be the current one.
+    #[inline]
     pub fn update(
         &self,
         object: &v1::ClusterTrustBundle,
@@ -44,36 +47,43 @@ impl ClusterTrustBundleClient {
     }
 
     /// Deletes the `ClusterTrustBundle` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::ClusterTrustBundle> {
         self.client.delete(name)
     }
 
     /// Deletes every `ClusterTrustBundle` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `ClusterTrustBundle` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::ClusterTrustBundle> {
         self.client.get(name)
     }
 
     /// Reads every `ClusterTrustBundle` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::ClusterTrustBundle>> {
         self.client.list(params)
     }
 
     /// Reads every `ClusterTrustBundle` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::ClusterTrustBundle> {
         self.client.pages(params)
     }
 
     /// Follows every `ClusterTrustBundle` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::ClusterTrustBundle> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `ClusterTrustBundle` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -83,6 +93,7 @@ impl ClusterTrustBundleClient {
     }
 
     /// Applies a whole manifest to the `ClusterTrustBundle` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -93,6 +104,7 @@ impl ClusterTrustBundleClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::ClusterTrustBundle> {
         self.client.api()
     }

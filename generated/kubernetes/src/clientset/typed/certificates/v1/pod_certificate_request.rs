@@ -22,12 +22,14 @@ pub struct PodCertificateRequestClient {
 
 impl PodCertificateRequestClient {
     /// A client for one namespace.
+    #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
     }
 
     /// Creates the `PodCertificateRequest`.
+    #[inline]
     pub fn create(
         &self,
         object: &v1::PodCertificateRequest,
@@ -36,6 +38,7 @@ impl PodCertificateRequestClient {
     }
 
     /// Replaces the `PodCertificateRequest`; its resource version must be the current one.
+    #[inline]
     pub fn update(
         &self,
         object: &v1::PodCertificateRequest,
@@ -44,6 +47,7 @@ impl PodCertificateRequestClient {
     }
 
     /// Replaces the status of the `PodCertificateRequest` and nothing else of it.
+    #[inline]
     pub fn update_status(
         &self,
         object: &v1::PodCertificateRequest,
@@ -52,21 +56,25 @@ impl PodCertificateRequestClient {
     }
 
     /// Deletes the `PodCertificateRequest` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::PodCertificateRequest> {
         self.client.delete(name)
     }
 
     /// Deletes every `PodCertificateRequest` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `PodCertificateRequest` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::PodCertificateRequest> {
         self.client.get(name)
     }
 
     /// Reads every `PodCertificateRequest` that the parameters select.
+    #[inline]
     pub fn list(
         &self,
         params: &ListParams,
@@ -75,16 +83,19 @@ impl PodCertificateRequestClient {
     }
 
     /// Reads every `PodCertificateRequest` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::PodCertificateRequest> {
         self.client.pages(params)
     }
 
     /// Follows every `PodCertificateRequest` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::PodCertificateRequest> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `PodCertificateRequest` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -94,6 +105,7 @@ impl PodCertificateRequestClient {
     }
 
     /// Applies a whole manifest to the `PodCertificateRequest` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -103,6 +115,7 @@ impl PodCertificateRequestClient {
     }
 
     /// Applies a whole manifest to the status of the `PodCertificateRequest` that it names, as this field manager.
+    #[inline]
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -113,6 +126,7 @@ impl PodCertificateRequestClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::PodCertificateRequest> {
         self.client.api()
     }

@@ -22,16 +22,19 @@ pub struct CertificatesV1beta1Client {
 
 impl CertificatesV1beta1Client {
     /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
     /// The `ClusterTrustBundle` objects of the cluster.
+    #[inline]
     pub fn cluster_trust_bundles(&self) -> ClusterTrustBundleClient {
         ClusterTrustBundleClient::new(self.client.clone())
     }
 
     /// The `PodCertificateRequest` objects of one namespace.
+    #[inline]
     pub fn pod_certificate_requests(
         &self,
         namespace: &str,
@@ -40,12 +43,14 @@ impl CertificatesV1beta1Client {
     }
 
     /// The `PodCertificateRequest` objects of all namespaces.
+    #[inline]
     pub fn all_pod_certificate_requests(&self) -> AllPodCertificateRequests {
         AllPodCertificateRequests::new(self.client.clone())
     }
 
     /// The connection, for whatever has no typed client.
     #[must_use]
+    #[inline]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -20,22 +20,26 @@ pub struct CoordinationV1Client {
 
 impl CoordinationV1Client {
     /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
     /// The `Lease` objects of one namespace.
+    #[inline]
     pub fn leases(&self, namespace: &str) -> LeaseClient {
         LeaseClient::new(self.client.clone(), namespace)
     }
 
     /// The `Lease` objects of all namespaces.
+    #[inline]
     pub fn all_leases(&self) -> AllLeases {
         AllLeases::new(self.client.clone())
     }
 
     /// The connection, for whatever has no typed client.
     #[must_use]
+    #[inline]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -22,12 +22,14 @@ pub struct LeaseCandidateClient {
 
 impl LeaseCandidateClient {
     /// A client for one namespace.
+    #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
     }
 
     /// Creates the `LeaseCandidate`.
+    #[inline]
     pub fn create(
         &self,
         object: &v1alpha2::LeaseCandidate,
@@ -36,6 +38,7 @@ impl LeaseCandidateClient {
     }
 
     /// Replaces the `LeaseCandidate`; its resource version must be the current one.
+    #[inline]
     pub fn update(
         &self,
         object: &v1alpha2::LeaseCandidate,
@@ -44,21 +47,25 @@ impl LeaseCandidateClient {
     }
 
     /// Deletes the `LeaseCandidate` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1alpha2::LeaseCandidate> {
         self.client.delete(name)
     }
 
     /// Deletes every `LeaseCandidate` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `LeaseCandidate` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1alpha2::LeaseCandidate> {
         self.client.get(name)
     }
 
     /// Reads every `LeaseCandidate` that the parameters select.
+    #[inline]
     pub fn list(
         &self,
         params: &ListParams,
@@ -67,16 +74,19 @@ impl LeaseCandidateClient {
     }
 
     /// Reads every `LeaseCandidate` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1alpha2::LeaseCandidate> {
         self.client.pages(params)
     }
 
     /// Follows every `LeaseCandidate` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1alpha2::LeaseCandidate> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `LeaseCandidate` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -86,6 +96,7 @@ impl LeaseCandidateClient {
     }
 
     /// Applies a whole manifest to the `LeaseCandidate` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -96,6 +107,7 @@ impl LeaseCandidateClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1alpha2::LeaseCandidate> {
         self.client.api()
     }

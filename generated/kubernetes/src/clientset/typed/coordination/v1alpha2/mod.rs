@@ -20,22 +20,26 @@ pub struct CoordinationV1alpha2Client {
 
 impl CoordinationV1alpha2Client {
     /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
     /// The `LeaseCandidate` objects of one namespace.
+    #[inline]
     pub fn lease_candidates(&self, namespace: &str) -> LeaseCandidateClient {
         LeaseCandidateClient::new(self.client.clone(), namespace)
     }
 
     /// The `LeaseCandidate` objects of all namespaces.
+    #[inline]
     pub fn all_lease_candidates(&self) -> AllLeaseCandidates {
         AllLeaseCandidates::new(self.client.clone())
     }
 
     /// The connection, for whatever has no typed client.
     #[must_use]
+    #[inline]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

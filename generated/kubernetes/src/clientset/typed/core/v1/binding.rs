@@ -19,18 +19,21 @@ pub struct BindingClient {
 
 impl BindingClient {
     /// A client for one namespace.
+    #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
     }
 
     /// Creates the `Binding`.
+    #[inline]
     pub fn create(&self, input: &v1::Binding) -> Write<Status> {
         self.client.create_as(input)
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::Binding> {
         self.client.api()
     }

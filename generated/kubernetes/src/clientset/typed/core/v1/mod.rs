@@ -74,76 +74,91 @@ pub struct CoreV1Client {
 
 impl CoreV1Client {
     /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
     /// The `Binding` objects of one namespace.
+    #[inline]
     pub fn bindings(&self, namespace: &str) -> BindingClient {
         BindingClient::new(self.client.clone(), namespace)
     }
 
     /// The `ComponentStatus` objects of the cluster.
+    #[inline]
     pub fn component_statuses(&self) -> ComponentStatusClient {
         ComponentStatusClient::new(self.client.clone())
     }
 
     /// The `ConfigMap` objects of one namespace.
+    #[inline]
     pub fn config_maps(&self, namespace: &str) -> ConfigMapClient {
         ConfigMapClient::new(self.client.clone(), namespace)
     }
 
     /// The `ConfigMap` objects of all namespaces.
+    #[inline]
     pub fn all_config_maps(&self) -> AllConfigMaps {
         AllConfigMaps::new(self.client.clone())
     }
 
     /// The `Endpoints` objects of one namespace.
+    #[inline]
     pub fn endpoints(&self, namespace: &str) -> EndpointsClient {
         EndpointsClient::new(self.client.clone(), namespace)
     }
 
     /// The `Endpoints` objects of all namespaces.
+    #[inline]
     pub fn all_endpoints(&self) -> AllEndpoints {
         AllEndpoints::new(self.client.clone())
     }
 
     /// The `Event` objects of one namespace.
+    #[inline]
     pub fn events(&self, namespace: &str) -> EventClient {
         EventClient::new(self.client.clone(), namespace)
     }
 
     /// The `Event` objects of all namespaces.
+    #[inline]
     pub fn all_events(&self) -> AllEvents {
         AllEvents::new(self.client.clone())
     }
 
     /// The `LimitRange` objects of one namespace.
+    #[inline]
     pub fn limit_ranges(&self, namespace: &str) -> LimitRangeClient {
         LimitRangeClient::new(self.client.clone(), namespace)
     }
 
     /// The `LimitRange` objects of all namespaces.
+    #[inline]
     pub fn all_limit_ranges(&self) -> AllLimitRanges {
         AllLimitRanges::new(self.client.clone())
     }
 
     /// The `Namespace` objects of the cluster.
+    #[inline]
     pub fn namespaces(&self) -> NamespaceClient {
         NamespaceClient::new(self.client.clone())
     }
 
     /// The `Node` objects of the cluster.
+    #[inline]
     pub fn nodes(&self) -> NodeClient {
         NodeClient::new(self.client.clone())
     }
 
     /// The `PersistentVolume` objects of the cluster.
+    #[inline]
     pub fn persistent_volumes(&self) -> PersistentVolumeClient {
         PersistentVolumeClient::new(self.client.clone())
     }
 
     /// The `PersistentVolumeClaim` objects of one namespace.
+    #[inline]
     pub fn persistent_volume_claims(
         &self,
         namespace: &str,
@@ -152,31 +167,37 @@ impl CoreV1Client {
     }
 
     /// The `PersistentVolumeClaim` objects of all namespaces.
+    #[inline]
     pub fn all_persistent_volume_claims(&self) -> AllPersistentVolumeClaims {
         AllPersistentVolumeClaims::new(self.client.clone())
     }
 
     /// The `Pod` objects of one namespace.
+    #[inline]
     pub fn pods(&self, namespace: &str) -> PodClient {
         PodClient::new(self.client.clone(), namespace)
     }
 
     /// The `Pod` objects of all namespaces.
+    #[inline]
     pub fn all_pods(&self) -> AllPods {
         AllPods::new(self.client.clone())
     }
 
     /// The `PodTemplate` objects of one namespace.
+    #[inline]
     pub fn pod_templates(&self, namespace: &str) -> PodTemplateClient {
         PodTemplateClient::new(self.client.clone(), namespace)
     }
 
     /// The `PodTemplate` objects of all namespaces.
+    #[inline]
     pub fn all_pod_templates(&self) -> AllPodTemplates {
         AllPodTemplates::new(self.client.clone())
     }
 
     /// The `ReplicationController` objects of one namespace.
+    #[inline]
     pub fn replication_controllers(
         &self,
         namespace: &str,
@@ -185,52 +206,62 @@ impl CoreV1Client {
     }
 
     /// The `ReplicationController` objects of all namespaces.
+    #[inline]
     pub fn all_replication_controllers(&self) -> AllReplicationControllers {
         AllReplicationControllers::new(self.client.clone())
     }
 
     /// The `ResourceQuota` objects of one namespace.
+    #[inline]
     pub fn resource_quotas(&self, namespace: &str) -> ResourceQuotaClient {
         ResourceQuotaClient::new(self.client.clone(), namespace)
     }
 
     /// The `ResourceQuota` objects of all namespaces.
+    #[inline]
     pub fn all_resource_quotas(&self) -> AllResourceQuotas {
         AllResourceQuotas::new(self.client.clone())
     }
 
     /// The `Secret` objects of one namespace.
+    #[inline]
     pub fn secrets(&self, namespace: &str) -> SecretClient {
         SecretClient::new(self.client.clone(), namespace)
     }
 
     /// The `Secret` objects of all namespaces.
+    #[inline]
     pub fn all_secrets(&self) -> AllSecrets {
         AllSecrets::new(self.client.clone())
     }
 
     /// The `Service` objects of one namespace.
+    #[inline]
     pub fn services(&self, namespace: &str) -> ServiceClient {
         ServiceClient::new(self.client.clone(), namespace)
     }
 
     /// The `Service` objects of all namespaces.
+    #[inline]
     pub fn all_services(&self) -> AllServices {
         AllServices::new(self.client.clone())
     }
 
     /// The `ServiceAccount` objects of one namespace.
+    #[inline]
     pub fn service_accounts(&self, namespace: &str) -> ServiceAccountClient {
         ServiceAccountClient::new(self.client.clone(), namespace)
     }
 
     /// The `ServiceAccount` objects of all namespaces.
+    #[inline]
     pub fn all_service_accounts(&self) -> AllServiceAccounts {
         AllServiceAccounts::new(self.client.clone())
     }
 
     /// The connection, for whatever has no typed client.
     #[must_use]
+    #[inline]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -22,52 +22,62 @@ pub struct NamespaceClient {
 
 impl NamespaceClient {
     /// A client for the cluster.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Creates the `Namespace`.
+    #[inline]
     pub fn create(&self, object: &v1::Namespace) -> Write<v1::Namespace> {
         self.client.create(object)
     }
 
     /// Replaces the `Namespace`; its resource version must be the current one.
+    #[inline]
     pub fn update(&self, object: &v1::Namespace) -> Write<v1::Namespace> {
         self.client.update(object)
     }
 
     /// Replaces the status of the `Namespace` and nothing else of it.
+    #[inline]
     pub fn update_status(&self, object: &v1::Namespace) -> Write<v1::Namespace> {
         self.client.update_status(object)
     }
 
     /// Deletes the `Namespace` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::Namespace> {
         self.client.delete(name)
     }
 
     /// Reads the `Namespace` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::Namespace> {
         self.client.get(name)
     }
 
     /// Reads every `Namespace` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Namespace>> {
         self.client.list(params)
     }
 
     /// Reads every `Namespace` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Namespace> {
         self.client.pages(params)
     }
 
     /// Follows every `Namespace` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Namespace> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `Namespace` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -77,6 +87,7 @@ impl NamespaceClient {
     }
 
     /// Applies a whole manifest to the `Namespace` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -86,6 +97,7 @@ impl NamespaceClient {
     }
 
     /// Applies a whole manifest to the status of the `Namespace` that it names, as this field manager.
+    #[inline]
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -95,12 +107,14 @@ impl NamespaceClient {
     }
 
     /// Replaces the subresource `finalize` of the `Namespace`.
+    #[inline]
     pub fn finalize(&self, name: &str, input: &v1::Namespace) -> Write<v1::Namespace> {
         self.client.update_subresource(name, "finalize", input)
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::Namespace> {
         self.client.api()
     }

@@ -20,22 +20,26 @@ pub struct PersistentVolumeClient {
 
 impl PersistentVolumeClient {
     /// A client for the cluster.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Creates the `PersistentVolume`.
+    #[inline]
     pub fn create(&self, object: &v1::PersistentVolume) -> Write<v1::PersistentVolume> {
         self.client.create(object)
     }
 
     /// Replaces the `PersistentVolume`; its resource version must be the current one.
+    #[inline]
     pub fn update(&self, object: &v1::PersistentVolume) -> Write<v1::PersistentVolume> {
         self.client.update(object)
     }
 
     /// Replaces the status of the `PersistentVolume` and nothing else of it.
+    #[inline]
     pub fn update_status(
         &self,
         object: &v1::PersistentVolume,
@@ -44,36 +48,43 @@ impl PersistentVolumeClient {
     }
 
     /// Deletes the `PersistentVolume` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::PersistentVolume> {
         self.client.delete(name)
     }
 
     /// Deletes every `PersistentVolume` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `PersistentVolume` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::PersistentVolume> {
         self.client.get(name)
     }
 
     /// Reads every `PersistentVolume` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::PersistentVolume>> {
         self.client.list(params)
     }
 
     /// Reads every `PersistentVolume` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::PersistentVolume> {
         self.client.pages(params)
     }
 
     /// Follows every `PersistentVolume` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::PersistentVolume> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `PersistentVolume` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -83,6 +94,7 @@ impl PersistentVolumeClient {
     }
 
     /// Applies a whole manifest to the `PersistentVolume` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -92,6 +104,7 @@ impl PersistentVolumeClient {
     }
 
     /// Applies a whole manifest to the status of the `PersistentVolume` that it names, as this field manager.
+    #[inline]
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -102,6 +115,7 @@ impl PersistentVolumeClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::PersistentVolume> {
         self.client.api()
     }

@@ -24,57 +24,68 @@ pub struct PodClient {
 
 impl PodClient {
     /// A client for one namespace.
+    #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
     }
 
     /// Creates the `Pod`.
+    #[inline]
     pub fn create(&self, object: &v1::Pod) -> Write<v1::Pod> {
         self.client.create(object)
     }
 
     /// Replaces the `Pod`; its resource version must be the current one.
+    #[inline]
     pub fn update(&self, object: &v1::Pod) -> Write<v1::Pod> {
         self.client.update(object)
     }
 
     /// Replaces the status of the `Pod` and nothing else of it.
+    #[inline]
     pub fn update_status(&self, object: &v1::Pod) -> Write<v1::Pod> {
         self.client.update_status(object)
     }
 
     /// Deletes the `Pod` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::Pod> {
         self.client.delete(name)
     }
 
     /// Deletes every `Pod` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `Pod` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::Pod> {
         self.client.get(name)
     }
 
     /// Reads every `Pod` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Pod>> {
         self.client.list(params)
     }
 
     /// Reads every `Pod` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Pod> {
         self.client.pages(params)
     }
 
     /// Follows every `Pod` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Pod> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `Pod` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -84,6 +95,7 @@ impl PodClient {
     }
 
     /// Applies a whole manifest to the `Pod` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -93,6 +105,7 @@ impl PodClient {
     }
 
     /// Applies a whole manifest to the status of the `Pod` that it names, as this field manager.
+    #[inline]
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -102,11 +115,13 @@ impl PodClient {
     }
 
     /// Creates the subresource `binding` of the `Pod`.
+    #[inline]
     pub fn bind(&self, name: &str, input: &v1::Binding) -> Write<Status> {
         self.client.create_subresource(name, "binding", input)
     }
 
     /// Replaces the subresource `ephemeralcontainers` of the `Pod`.
+    #[inline]
     pub fn update_ephemeral_containers(
         &self,
         name: &str,
@@ -116,6 +131,7 @@ impl PodClient {
     }
 
     /// Changes parts of the subresource `ephemeralcontainers` of the `Pod`.
+    #[inline]
     pub fn patch_ephemeral_containers<P: Serialize>(
         &self,
         name: &str,
@@ -125,16 +141,19 @@ impl PodClient {
     }
 
     /// Creates the subresource `eviction` of the `Pod`.
+    #[inline]
     pub fn evict(&self, name: &str, input: &Eviction) -> Write<Status> {
         self.client.create_subresource(name, "eviction", input)
     }
 
     /// Replaces the subresource `resize` of the `Pod`.
+    #[inline]
     pub fn update_resize(&self, name: &str, input: &v1::Pod) -> Write<v1::Pod> {
         self.client.update_subresource(name, "resize", input)
     }
 
     /// Changes parts of the subresource `resize` of the `Pod`.
+    #[inline]
     pub fn patch_resize<P: Serialize>(
         &self,
         name: &str,
@@ -145,6 +164,7 @@ impl PodClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::Pod> {
         self.client.api()
     }

@@ -22,52 +22,62 @@ pub struct PodTemplateClient {
 
 impl PodTemplateClient {
     /// A client for one namespace.
+    #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
     }
 
     /// Creates the `PodTemplate`.
+    #[inline]
     pub fn create(&self, object: &v1::PodTemplate) -> Write<v1::PodTemplate> {
         self.client.create(object)
     }
 
     /// Replaces the `PodTemplate`; its resource version must be the current one.
+    #[inline]
     pub fn update(&self, object: &v1::PodTemplate) -> Write<v1::PodTemplate> {
         self.client.update(object)
     }
 
     /// Deletes the `PodTemplate` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::PodTemplate> {
         self.client.delete(name)
     }
 
     /// Deletes every `PodTemplate` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `PodTemplate` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::PodTemplate> {
         self.client.get(name)
     }
 
     /// Reads every `PodTemplate` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::PodTemplate>> {
         self.client.list(params)
     }
 
     /// Reads every `PodTemplate` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::PodTemplate> {
         self.client.pages(params)
     }
 
     /// Follows every `PodTemplate` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::PodTemplate> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `PodTemplate` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -77,6 +87,7 @@ impl PodTemplateClient {
     }
 
     /// Applies a whole manifest to the `PodTemplate` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -87,6 +98,7 @@ impl PodTemplateClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::PodTemplate> {
         self.client.api()
     }

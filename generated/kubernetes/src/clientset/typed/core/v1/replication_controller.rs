@@ -23,12 +23,14 @@ pub struct ReplicationControllerClient {
 
 impl ReplicationControllerClient {
     /// A client for one namespace.
+    #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
     }
 
     /// Creates the `ReplicationController`.
+    #[inline]
     pub fn create(
         &self,
         object: &v1::ReplicationController,
@@ -37,6 +39,7 @@ impl ReplicationControllerClient {
     }
 
     /// Replaces the `ReplicationController`; its resource version must be the current one.
+    #[inline]
     pub fn update(
         &self,
         object: &v1::ReplicationController,
@@ -45,6 +48,7 @@ impl ReplicationControllerClient {
     }
 
     /// Replaces the status of the `ReplicationController` and nothing else of it.
+    #[inline]
     pub fn update_status(
         &self,
         object: &v1::ReplicationController,
@@ -53,21 +57,25 @@ impl ReplicationControllerClient {
     }
 
     /// Deletes the `ReplicationController` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::ReplicationController> {
         self.client.delete(name)
     }
 
     /// Deletes every `ReplicationController` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `ReplicationController` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::ReplicationController> {
         self.client.get(name)
     }
 
     /// Reads every `ReplicationController` that the parameters select.
+    #[inline]
     pub fn list(
         &self,
         params: &ListParams,
@@ -76,16 +84,19 @@ impl ReplicationControllerClient {
     }
 
     /// Reads every `ReplicationController` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::ReplicationController> {
         self.client.pages(params)
     }
 
     /// Follows every `ReplicationController` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::ReplicationController> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `ReplicationController` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -95,6 +106,7 @@ impl ReplicationControllerClient {
     }
 
     /// Applies a whole manifest to the `ReplicationController` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -104,6 +116,7 @@ impl ReplicationControllerClient {
     }
 
     /// Applies a whole manifest to the status of the `ReplicationController` that it names, as this field manager.
+    #[inline]
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -113,16 +126,19 @@ impl ReplicationControllerClient {
     }
 
     /// Reads the subresource `scale` of the `ReplicationController`.
+    #[inline]
     pub fn get_scale(&self, name: &str) -> Get<Scale> {
         self.client.get_subresource(name, "scale")
     }
 
     /// Replaces the subresource `scale` of the `ReplicationController`.
+    #[inline]
     pub fn update_scale(&self, name: &str, input: &Scale) -> Write<Scale> {
         self.client.update_subresource(name, "scale", input)
     }
 
     /// Changes parts of the subresource `scale` of the `ReplicationController`.
+    #[inline]
     pub fn patch_scale<P: Serialize>(
         &self,
         name: &str,
@@ -132,6 +148,7 @@ impl ReplicationControllerClient {
     }
 
     /// Applies a whole manifest to the subresource `scale` of the `ReplicationController`.
+    #[inline]
     pub fn apply_scale<A: Serialize>(
         &self,
         name: &str,
@@ -143,6 +160,7 @@ impl ReplicationControllerClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::ReplicationController> {
         self.client.api()
     }

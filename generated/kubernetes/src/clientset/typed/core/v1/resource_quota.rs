@@ -22,57 +22,68 @@ pub struct ResourceQuotaClient {
 
 impl ResourceQuotaClient {
     /// A client for one namespace.
+    #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
     }
 
     /// Creates the `ResourceQuota`.
+    #[inline]
     pub fn create(&self, object: &v1::ResourceQuota) -> Write<v1::ResourceQuota> {
         self.client.create(object)
     }
 
     /// Replaces the `ResourceQuota`; its resource version must be the current one.
+    #[inline]
     pub fn update(&self, object: &v1::ResourceQuota) -> Write<v1::ResourceQuota> {
         self.client.update(object)
     }
 
     /// Replaces the status of the `ResourceQuota` and nothing else of it.
+    #[inline]
     pub fn update_status(&self, object: &v1::ResourceQuota) -> Write<v1::ResourceQuota> {
         self.client.update_status(object)
     }
 
     /// Deletes the `ResourceQuota` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::ResourceQuota> {
         self.client.delete(name)
     }
 
     /// Deletes every `ResourceQuota` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `ResourceQuota` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::ResourceQuota> {
         self.client.get(name)
     }
 
     /// Reads every `ResourceQuota` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::ResourceQuota>> {
         self.client.list(params)
     }
 
     /// Reads every `ResourceQuota` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::ResourceQuota> {
         self.client.pages(params)
     }
 
     /// Follows every `ResourceQuota` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::ResourceQuota> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `ResourceQuota` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -82,6 +93,7 @@ impl ResourceQuotaClient {
     }
 
     /// Applies a whole manifest to the `ResourceQuota` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -91,6 +103,7 @@ impl ResourceQuotaClient {
     }
 
     /// Applies a whole manifest to the status of the `ResourceQuota` that it names, as this field manager.
+    #[inline]
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -101,6 +114,7 @@ impl ResourceQuotaClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::ResourceQuota> {
         self.client.api()
     }

@@ -22,57 +22,68 @@ pub struct ServiceClient {
 
 impl ServiceClient {
     /// A client for one namespace.
+    #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
     }
 
     /// Creates the `Service`.
+    #[inline]
     pub fn create(&self, object: &v1::Service) -> Write<v1::Service> {
         self.client.create(object)
     }
 
     /// Replaces the `Service`; its resource version must be the current one.
+    #[inline]
     pub fn update(&self, object: &v1::Service) -> Write<v1::Service> {
         self.client.update(object)
     }
 
     /// Replaces the status of the `Service` and nothing else of it.
+    #[inline]
     pub fn update_status(&self, object: &v1::Service) -> Write<v1::Service> {
         self.client.update_status(object)
     }
 
     /// Deletes the `Service` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::Service> {
         self.client.delete(name)
     }
 
     /// Deletes every `Service` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `Service` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::Service> {
         self.client.get(name)
     }
 
     /// Reads every `Service` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Service>> {
         self.client.list(params)
     }
 
     /// Reads every `Service` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Service> {
         self.client.pages(params)
     }
 
     /// Follows every `Service` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Service> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `Service` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -82,6 +93,7 @@ impl ServiceClient {
     }
 
     /// Applies a whole manifest to the `Service` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -91,6 +103,7 @@ impl ServiceClient {
     }
 
     /// Applies a whole manifest to the status of the `Service` that it names, as this field manager.
+    #[inline]
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -101,6 +114,7 @@ impl ServiceClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::Service> {
         self.client.api()
     }

@@ -23,52 +23,62 @@ pub struct ServiceAccountClient {
 
 impl ServiceAccountClient {
     /// A client for one namespace.
+    #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
     }
 
     /// Creates the `ServiceAccount`.
+    #[inline]
     pub fn create(&self, object: &v1::ServiceAccount) -> Write<v1::ServiceAccount> {
         self.client.create(object)
     }
 
     /// Replaces the `ServiceAccount`; its resource version must be the current one.
+    #[inline]
     pub fn update(&self, object: &v1::ServiceAccount) -> Write<v1::ServiceAccount> {
         self.client.update(object)
     }
 
     /// Deletes the `ServiceAccount` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::ServiceAccount> {
         self.client.delete(name)
     }
 
     /// Deletes every `ServiceAccount` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `ServiceAccount` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::ServiceAccount> {
         self.client.get(name)
     }
 
     /// Reads every `ServiceAccount` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::ServiceAccount>> {
         self.client.list(params)
     }
 
     /// Reads every `ServiceAccount` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::ServiceAccount> {
         self.client.pages(params)
     }
 
     /// Follows every `ServiceAccount` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::ServiceAccount> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `ServiceAccount` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -78,6 +88,7 @@ impl ServiceAccountClient {
     }
 
     /// Applies a whole manifest to the `ServiceAccount` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -87,12 +98,14 @@ impl ServiceAccountClient {
     }
 
     /// Creates the subresource `token` of the `ServiceAccount`.
+    #[inline]
     pub fn create_token(&self, name: &str, input: &TokenRequest) -> Write<TokenRequest> {
         self.client.create_subresource(name, "token", input)
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::ServiceAccount> {
         self.client.api()
     }

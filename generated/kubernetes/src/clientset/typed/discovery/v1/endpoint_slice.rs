@@ -22,52 +22,62 @@ pub struct EndpointSliceClient {
 
 impl EndpointSliceClient {
     /// A client for one namespace.
+    #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
     }
 
     /// Creates the `EndpointSlice`.
+    #[inline]
     pub fn create(&self, object: &v1::EndpointSlice) -> Write<v1::EndpointSlice> {
         self.client.create(object)
     }
 
     /// Replaces the `EndpointSlice`; its resource version must be the current one.
+    #[inline]
     pub fn update(&self, object: &v1::EndpointSlice) -> Write<v1::EndpointSlice> {
         self.client.update(object)
     }
 
     /// Deletes the `EndpointSlice` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::EndpointSlice> {
         self.client.delete(name)
     }
 
     /// Deletes every `EndpointSlice` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `EndpointSlice` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::EndpointSlice> {
         self.client.get(name)
     }
 
     /// Reads every `EndpointSlice` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::EndpointSlice>> {
         self.client.list(params)
     }
 
     /// Reads every `EndpointSlice` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::EndpointSlice> {
         self.client.pages(params)
     }
 
     /// Follows every `EndpointSlice` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::EndpointSlice> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `EndpointSlice` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -77,6 +87,7 @@ impl EndpointSliceClient {
     }
 
     /// Applies a whole manifest to the `EndpointSlice` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -87,6 +98,7 @@ impl EndpointSliceClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::EndpointSlice> {
         self.client.api()
     }

@@ -20,22 +20,26 @@ pub struct DiscoveryV1Client {
 
 impl DiscoveryV1Client {
     /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
     /// The `EndpointSlice` objects of one namespace.
+    #[inline]
     pub fn endpoint_slices(&self, namespace: &str) -> EndpointSliceClient {
         EndpointSliceClient::new(self.client.clone(), namespace)
     }
 
     /// The `EndpointSlice` objects of all namespaces.
+    #[inline]
     pub fn all_endpoint_slices(&self) -> AllEndpointSlices {
         AllEndpointSlices::new(self.client.clone())
     }
 
     /// The connection, for whatever has no typed client.
     #[must_use]
+    #[inline]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

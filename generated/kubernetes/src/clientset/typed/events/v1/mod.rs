@@ -20,22 +20,26 @@ pub struct EventsV1Client {
 
 impl EventsV1Client {
     /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
     /// The `Event` objects of one namespace.
+    #[inline]
     pub fn events(&self, namespace: &str) -> EventClient {
         EventClient::new(self.client.clone(), namespace)
     }
 
     /// The `Event` objects of all namespaces.
+    #[inline]
     pub fn all_events(&self) -> AllEvents {
         AllEvents::new(self.client.clone())
     }
 
     /// The connection, for whatever has no typed client.
     #[must_use]
+    #[inline]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -22,57 +22,68 @@ pub struct FlowSchemaClient {
 
 impl FlowSchemaClient {
     /// A client for the cluster.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Creates the `FlowSchema`.
+    #[inline]
     pub fn create(&self, object: &v1::FlowSchema) -> Write<v1::FlowSchema> {
         self.client.create(object)
     }
 
     /// Replaces the `FlowSchema`; its resource version must be the current one.
+    #[inline]
     pub fn update(&self, object: &v1::FlowSchema) -> Write<v1::FlowSchema> {
         self.client.update(object)
     }
 
     /// Replaces the status of the `FlowSchema` and nothing else of it.
+    #[inline]
     pub fn update_status(&self, object: &v1::FlowSchema) -> Write<v1::FlowSchema> {
         self.client.update_status(object)
     }
 
     /// Deletes the `FlowSchema` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::FlowSchema> {
         self.client.delete(name)
     }
 
     /// Deletes every `FlowSchema` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `FlowSchema` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::FlowSchema> {
         self.client.get(name)
     }
 
     /// Reads every `FlowSchema` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::FlowSchema>> {
         self.client.list(params)
     }
 
     /// Reads every `FlowSchema` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::FlowSchema> {
         self.client.pages(params)
     }
 
     /// Follows every `FlowSchema` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::FlowSchema> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `FlowSchema` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -82,6 +93,7 @@ impl FlowSchemaClient {
     }
 
     /// Applies a whole manifest to the `FlowSchema` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -91,6 +103,7 @@ impl FlowSchemaClient {
     }
 
     /// Applies a whole manifest to the status of the `FlowSchema` that it names, as this field manager.
+    #[inline]
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -101,6 +114,7 @@ impl FlowSchemaClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::FlowSchema> {
         self.client.api()
     }

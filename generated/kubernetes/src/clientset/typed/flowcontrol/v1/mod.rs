@@ -20,22 +20,26 @@ pub struct FlowcontrolV1Client {
 
 impl FlowcontrolV1Client {
     /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
     /// The `FlowSchema` objects of the cluster.
+    #[inline]
     pub fn flow_schemas(&self) -> FlowSchemaClient {
         FlowSchemaClient::new(self.client.clone())
     }
 
     /// The `PriorityLevelConfiguration` objects of the cluster.
+    #[inline]
     pub fn priority_level_configurations(&self) -> PriorityLevelConfigurationClient {
         PriorityLevelConfigurationClient::new(self.client.clone())
     }
 
     /// The connection, for whatever has no typed client.
     #[must_use]
+    #[inline]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

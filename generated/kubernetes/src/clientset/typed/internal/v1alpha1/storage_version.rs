@@ -22,12 +22,14 @@ pub struct StorageVersionClient {
 
 impl StorageVersionClient {
     /// A client for the cluster.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Creates the `StorageVersion`.
+    #[inline]
     pub fn create(
         &self,
         object: &v1alpha1::StorageVersion,
@@ -36,6 +38,7 @@ impl StorageVersionClient {
     }
 
     /// Replaces the `StorageVersion`; its resource version must be the current one.
+    #[inline]
     pub fn update(
         &self,
         object: &v1alpha1::StorageVersion,
@@ -44,6 +47,7 @@ impl StorageVersionClient {
     }
 
     /// Replaces the status of the `StorageVersion` and nothing else of it.
+    #[inline]
     pub fn update_status(
         &self,
         object: &v1alpha1::StorageVersion,
@@ -52,21 +56,25 @@ impl StorageVersionClient {
     }
 
     /// Deletes the `StorageVersion` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1alpha1::StorageVersion> {
         self.client.delete(name)
     }
 
     /// Deletes every `StorageVersion` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `StorageVersion` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1alpha1::StorageVersion> {
         self.client.get(name)
     }
 
     /// Reads every `StorageVersion` that the parameters select.
+    #[inline]
     pub fn list(
         &self,
         params: &ListParams,
@@ -75,16 +83,19 @@ impl StorageVersionClient {
     }
 
     /// Reads every `StorageVersion` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1alpha1::StorageVersion> {
         self.client.pages(params)
     }
 
     /// Follows every `StorageVersion` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1alpha1::StorageVersion> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `StorageVersion` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -94,6 +105,7 @@ impl StorageVersionClient {
     }
 
     /// Applies a whole manifest to the `StorageVersion` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -103,6 +115,7 @@ impl StorageVersionClient {
     }
 
     /// Applies a whole manifest to the status of the `StorageVersion` that it names, as this field manager.
+    #[inline]
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -113,6 +126,7 @@ impl StorageVersionClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1alpha1::StorageVersion> {
         self.client.api()
     }

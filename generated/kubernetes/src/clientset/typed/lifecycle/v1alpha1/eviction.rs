@@ -22,22 +22,26 @@ pub struct EvictionClient {
 
 impl EvictionClient {
     /// A client for one namespace.
+    #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
     }
 
     /// Creates the `Eviction`.
+    #[inline]
     pub fn create(&self, object: &v1alpha1::Eviction) -> Write<v1alpha1::Eviction> {
         self.client.create(object)
     }
 
     /// Replaces the `Eviction`; its resource version must be the current one.
+    #[inline]
     pub fn update(&self, object: &v1alpha1::Eviction) -> Write<v1alpha1::Eviction> {
         self.client.update(object)
     }
 
     /// Replaces the status of the `Eviction` and nothing else of it.
+    #[inline]
     pub fn update_status(
         &self,
         object: &v1alpha1::Eviction,
@@ -46,36 +50,43 @@ impl EvictionClient {
     }
 
     /// Deletes the `Eviction` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1alpha1::Eviction> {
         self.client.delete(name)
     }
 
     /// Deletes every `Eviction` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `Eviction` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1alpha1::Eviction> {
         self.client.get(name)
     }
 
     /// Reads every `Eviction` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1alpha1::Eviction>> {
         self.client.list(params)
     }
 
     /// Reads every `Eviction` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1alpha1::Eviction> {
         self.client.pages(params)
     }
 
     /// Follows every `Eviction` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1alpha1::Eviction> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `Eviction` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -85,6 +96,7 @@ impl EvictionClient {
     }
 
     /// Applies a whole manifest to the `Eviction` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -94,6 +106,7 @@ impl EvictionClient {
     }
 
     /// Applies a whole manifest to the status of the `Eviction` that it names, as this field manager.
+    #[inline]
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -104,6 +117,7 @@ impl EvictionClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1alpha1::Eviction> {
         self.client.api()
     }

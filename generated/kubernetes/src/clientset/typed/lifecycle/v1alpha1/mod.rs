@@ -24,32 +24,38 @@ pub struct LifecycleV1alpha1Client {
 
 impl LifecycleV1alpha1Client {
     /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
     /// The `Eviction` objects of one namespace.
+    #[inline]
     pub fn evictions(&self, namespace: &str) -> EvictionClient {
         EvictionClient::new(self.client.clone(), namespace)
     }
 
     /// The `Eviction` objects of all namespaces.
+    #[inline]
     pub fn all_evictions(&self) -> AllEvictions {
         AllEvictions::new(self.client.clone())
     }
 
     /// The `EvictionRequest` objects of one namespace.
+    #[inline]
     pub fn eviction_requests(&self, namespace: &str) -> EvictionRequestClient {
         EvictionRequestClient::new(self.client.clone(), namespace)
     }
 
     /// The `EvictionRequest` objects of all namespaces.
+    #[inline]
     pub fn all_eviction_requests(&self) -> AllEvictionRequests {
         AllEvictionRequests::new(self.client.clone())
     }
 
     /// The connection, for whatever has no typed client.
     #[must_use]
+    #[inline]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -16,22 +16,26 @@ pub struct AllIngresses {
 
 impl AllIngresses {
     /// A client for all namespaces.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Reads every `Ingress` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Ingress>> {
         self.client.list(params)
     }
 
     /// Reads every `Ingress` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Ingress> {
         self.client.pages(params)
     }
 
     /// Follows every `Ingress` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Ingress> {
         self.client.watch(params)
     }

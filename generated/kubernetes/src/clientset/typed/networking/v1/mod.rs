@@ -30,47 +30,56 @@ pub struct NetworkingV1Client {
 
 impl NetworkingV1Client {
     /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
     /// The `Ingress` objects of one namespace.
+    #[inline]
     pub fn ingresses(&self, namespace: &str) -> IngressClient {
         IngressClient::new(self.client.clone(), namespace)
     }
 
     /// The `Ingress` objects of all namespaces.
+    #[inline]
     pub fn all_ingresses(&self) -> AllIngresses {
         AllIngresses::new(self.client.clone())
     }
 
     /// The `IngressClass` objects of the cluster.
+    #[inline]
     pub fn ingress_classes(&self) -> IngressClassClient {
         IngressClassClient::new(self.client.clone())
     }
 
     /// The `IPAddress` objects of the cluster.
+    #[inline]
     pub fn ip_addresses(&self) -> IPAddressClient {
         IPAddressClient::new(self.client.clone())
     }
 
     /// The `NetworkPolicy` objects of one namespace.
+    #[inline]
     pub fn network_policies(&self, namespace: &str) -> NetworkPolicyClient {
         NetworkPolicyClient::new(self.client.clone(), namespace)
     }
 
     /// The `NetworkPolicy` objects of all namespaces.
+    #[inline]
     pub fn all_network_policies(&self) -> AllNetworkPolicies {
         AllNetworkPolicies::new(self.client.clone())
     }
 
     /// The `ServiceCIDR` objects of the cluster.
+    #[inline]
     pub fn service_cidrs(&self) -> ServiceCIDRClient {
         ServiceCIDRClient::new(self.client.clone())
     }
 
     /// The connection, for whatever has no typed client.
     #[must_use]
+    #[inline]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -22,52 +22,62 @@ pub struct NetworkPolicyClient {
 
 impl NetworkPolicyClient {
     /// A client for one namespace.
+    #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
     }
 
     /// Creates the `NetworkPolicy`.
+    #[inline]
     pub fn create(&self, object: &v1::NetworkPolicy) -> Write<v1::NetworkPolicy> {
         self.client.create(object)
     }
 
     /// Replaces the `NetworkPolicy`; its resource version must be the current one.
+    #[inline]
     pub fn update(&self, object: &v1::NetworkPolicy) -> Write<v1::NetworkPolicy> {
         self.client.update(object)
     }
 
     /// Deletes the `NetworkPolicy` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::NetworkPolicy> {
         self.client.delete(name)
     }
 
     /// Deletes every `NetworkPolicy` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `NetworkPolicy` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::NetworkPolicy> {
         self.client.get(name)
     }
 
     /// Reads every `NetworkPolicy` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::NetworkPolicy>> {
         self.client.list(params)
     }
 
     /// Reads every `NetworkPolicy` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::NetworkPolicy> {
         self.client.pages(params)
     }
 
     /// Follows every `NetworkPolicy` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::NetworkPolicy> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `NetworkPolicy` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -77,6 +87,7 @@ impl NetworkPolicyClient {
     }
 
     /// Applies a whole manifest to the `NetworkPolicy` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -87,6 +98,7 @@ impl NetworkPolicyClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::NetworkPolicy> {
         self.client.api()
     }

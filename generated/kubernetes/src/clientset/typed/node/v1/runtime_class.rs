@@ -20,52 +20,62 @@ pub struct RuntimeClassClient {
 
 impl RuntimeClassClient {
     /// A client for the cluster.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Creates the `RuntimeClass`.
+    #[inline]
     pub fn create(&self, object: &v1::RuntimeClass) -> Write<v1::RuntimeClass> {
         self.client.create(object)
     }
 
     /// Replaces the `RuntimeClass`; its resource version must be the current one.
+    #[inline]
     pub fn update(&self, object: &v1::RuntimeClass) -> Write<v1::RuntimeClass> {
         self.client.update(object)
     }
 
     /// Deletes the `RuntimeClass` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::RuntimeClass> {
         self.client.delete(name)
     }
 
     /// Deletes every `RuntimeClass` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `RuntimeClass` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::RuntimeClass> {
         self.client.get(name)
     }
 
     /// Reads every `RuntimeClass` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::RuntimeClass>> {
         self.client.list(params)
     }
 
     /// Reads every `RuntimeClass` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::RuntimeClass> {
         self.client.pages(params)
     }
 
     /// Follows every `RuntimeClass` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::RuntimeClass> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `RuntimeClass` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -75,6 +85,7 @@ impl RuntimeClassClient {
     }
 
     /// Applies a whole manifest to the `RuntimeClass` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -85,6 +96,7 @@ impl RuntimeClassClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::RuntimeClass> {
         self.client.api()
     }

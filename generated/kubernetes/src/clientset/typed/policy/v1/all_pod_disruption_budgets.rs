@@ -16,12 +16,14 @@ pub struct AllPodDisruptionBudgets {
 
 impl AllPodDisruptionBudgets {
     /// A client for all namespaces.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Reads every `PodDisruptionBudget` that the parameters select.
+    #[inline]
     pub fn list(
         &self,
         params: &ListParams,
@@ -30,11 +32,13 @@ impl AllPodDisruptionBudgets {
     }
 
     /// Reads every `PodDisruptionBudget` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::PodDisruptionBudget> {
         self.client.pages(params)
     }
 
     /// Follows every `PodDisruptionBudget` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::PodDisruptionBudget> {
         self.client.watch(params)
     }

@@ -20,22 +20,26 @@ pub struct PolicyV1Client {
 
 impl PolicyV1Client {
     /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
     /// The `PodDisruptionBudget` objects of one namespace.
+    #[inline]
     pub fn pod_disruption_budgets(&self, namespace: &str) -> PodDisruptionBudgetClient {
         PodDisruptionBudgetClient::new(self.client.clone(), namespace)
     }
 
     /// The `PodDisruptionBudget` objects of all namespaces.
+    #[inline]
     pub fn all_pod_disruption_budgets(&self) -> AllPodDisruptionBudgets {
         AllPodDisruptionBudgets::new(self.client.clone())
     }
 
     /// The connection, for whatever has no typed client.
     #[must_use]
+    #[inline]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

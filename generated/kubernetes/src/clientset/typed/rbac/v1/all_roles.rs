@@ -16,22 +16,26 @@ pub struct AllRoles {
 
 impl AllRoles {
     /// A client for all namespaces.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Reads every `Role` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Role>> {
         self.client.list(params)
     }
 
     /// Reads every `Role` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Role> {
         self.client.pages(params)
     }
 
     /// Follows every `Role` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Role> {
         self.client.watch(params)
     }

@@ -28,42 +28,50 @@ pub struct RbacV1Client {
 
 impl RbacV1Client {
     /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
     /// The `ClusterRole` objects of the cluster.
+    #[inline]
     pub fn cluster_roles(&self) -> ClusterRoleClient {
         ClusterRoleClient::new(self.client.clone())
     }
 
     /// The `ClusterRoleBinding` objects of the cluster.
+    #[inline]
     pub fn cluster_role_bindings(&self) -> ClusterRoleBindingClient {
         ClusterRoleBindingClient::new(self.client.clone())
     }
 
     /// The `Role` objects of one namespace.
+    #[inline]
     pub fn roles(&self, namespace: &str) -> RoleClient {
         RoleClient::new(self.client.clone(), namespace)
     }
 
     /// The `Role` objects of all namespaces.
+    #[inline]
     pub fn all_roles(&self) -> AllRoles {
         AllRoles::new(self.client.clone())
     }
 
     /// The `RoleBinding` objects of one namespace.
+    #[inline]
     pub fn role_bindings(&self, namespace: &str) -> RoleBindingClient {
         RoleBindingClient::new(self.client.clone(), namespace)
     }
 
     /// The `RoleBinding` objects of all namespaces.
+    #[inline]
     pub fn all_role_bindings(&self) -> AllRoleBindings {
         AllRoleBindings::new(self.client.clone())
     }
 
     /// The connection, for whatever has no typed client.
     #[must_use]
+    #[inline]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

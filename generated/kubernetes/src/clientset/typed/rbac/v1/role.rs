@@ -22,52 +22,62 @@ pub struct RoleClient {
 
 impl RoleClient {
     /// A client for one namespace.
+    #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
     }
 
     /// Creates the `Role`.
+    #[inline]
     pub fn create(&self, object: &v1::Role) -> Write<v1::Role> {
         self.client.create(object)
     }
 
     /// Replaces the `Role`; its resource version must be the current one.
+    #[inline]
     pub fn update(&self, object: &v1::Role) -> Write<v1::Role> {
         self.client.update(object)
     }
 
     /// Deletes the `Role` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::Role> {
         self.client.delete(name)
     }
 
     /// Deletes every `Role` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `Role` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::Role> {
         self.client.get(name)
     }
 
     /// Reads every `Role` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Role>> {
         self.client.list(params)
     }
 
     /// Reads every `Role` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Role> {
         self.client.pages(params)
     }
 
     /// Follows every `Role` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Role> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `Role` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -77,6 +87,7 @@ impl RoleClient {
     }
 
     /// Applies a whole manifest to the `Role` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -87,6 +98,7 @@ impl RoleClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::Role> {
         self.client.api()
     }

@@ -16,22 +16,26 @@ pub struct AllResourceClaims {
 
 impl AllResourceClaims {
     /// A client for all namespaces.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Reads every `ResourceClaim` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::ResourceClaim>> {
         self.client.list(params)
     }
 
     /// Reads every `ResourceClaim` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::ResourceClaim> {
         self.client.pages(params)
     }
 
     /// Follows every `ResourceClaim` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::ResourceClaim> {
         self.client.watch(params)
     }

@@ -30,31 +30,37 @@ pub struct ResourceV1Client {
 
 impl ResourceV1Client {
     /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
     /// The `DeviceClass` objects of the cluster.
+    #[inline]
     pub fn device_classes(&self) -> DeviceClassClient {
         DeviceClassClient::new(self.client.clone())
     }
 
     /// The `DeviceTaintRule` objects of the cluster.
+    #[inline]
     pub fn device_taint_rules(&self) -> DeviceTaintRuleClient {
         DeviceTaintRuleClient::new(self.client.clone())
     }
 
     /// The `ResourceClaim` objects of one namespace.
+    #[inline]
     pub fn resource_claims(&self, namespace: &str) -> ResourceClaimClient {
         ResourceClaimClient::new(self.client.clone(), namespace)
     }
 
     /// The `ResourceClaim` objects of all namespaces.
+    #[inline]
     pub fn all_resource_claims(&self) -> AllResourceClaims {
         AllResourceClaims::new(self.client.clone())
     }
 
     /// The `ResourceClaimTemplate` objects of one namespace.
+    #[inline]
     pub fn resource_claim_templates(
         &self,
         namespace: &str,
@@ -63,17 +69,20 @@ impl ResourceV1Client {
     }
 
     /// The `ResourceClaimTemplate` objects of all namespaces.
+    #[inline]
     pub fn all_resource_claim_templates(&self) -> AllResourceClaimTemplates {
         AllResourceClaimTemplates::new(self.client.clone())
     }
 
     /// The `ResourceSlice` objects of the cluster.
+    #[inline]
     pub fn resource_slices(&self) -> ResourceSliceClient {
         ResourceSliceClient::new(self.client.clone())
     }
 
     /// The connection, for whatever has no typed client.
     #[must_use]
+    #[inline]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

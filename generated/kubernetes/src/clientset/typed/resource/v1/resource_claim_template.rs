@@ -22,12 +22,14 @@ pub struct ResourceClaimTemplateClient {
 
 impl ResourceClaimTemplateClient {
     /// A client for one namespace.
+    #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
     }
 
     /// Creates the `ResourceClaimTemplate`.
+    #[inline]
     pub fn create(
         &self,
         object: &v1::ResourceClaimTemplate,
@@ -36,6 +38,7 @@ impl ResourceClaimTemplateClient {
     }
 
     /// Replaces the `ResourceClaimTemplate`; its resource version must be the current one.
+    #[inline]
     pub fn update(
         &self,
         object: &v1::ResourceClaimTemplate,
@@ -44,21 +47,25 @@ impl ResourceClaimTemplateClient {
     }
 
     /// Deletes the `ResourceClaimTemplate` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::ResourceClaimTemplate> {
         self.client.delete(name)
     }
 
     /// Deletes every `ResourceClaimTemplate` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `ResourceClaimTemplate` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::ResourceClaimTemplate> {
         self.client.get(name)
     }
 
     /// Reads every `ResourceClaimTemplate` that the parameters select.
+    #[inline]
     pub fn list(
         &self,
         params: &ListParams,
@@ -67,16 +74,19 @@ impl ResourceClaimTemplateClient {
     }
 
     /// Reads every `ResourceClaimTemplate` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::ResourceClaimTemplate> {
         self.client.pages(params)
     }
 
     /// Follows every `ResourceClaimTemplate` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::ResourceClaimTemplate> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `ResourceClaimTemplate` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -86,6 +96,7 @@ impl ResourceClaimTemplateClient {
     }
 
     /// Applies a whole manifest to the `ResourceClaimTemplate` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -96,6 +107,7 @@ impl ResourceClaimTemplateClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::ResourceClaimTemplate> {
         self.client.api()
     }

@@ -22,52 +22,62 @@ pub struct ResourceSliceClient {
 
 impl ResourceSliceClient {
     /// A client for the cluster.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Creates the `ResourceSlice`.
+    #[inline]
     pub fn create(&self, object: &v1::ResourceSlice) -> Write<v1::ResourceSlice> {
         self.client.create(object)
     }
 
     /// Replaces the `ResourceSlice`; its resource version must be the current one.
+    #[inline]
     pub fn update(&self, object: &v1::ResourceSlice) -> Write<v1::ResourceSlice> {
         self.client.update(object)
     }
 
     /// Deletes the `ResourceSlice` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::ResourceSlice> {
         self.client.delete(name)
     }
 
     /// Deletes every `ResourceSlice` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `ResourceSlice` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::ResourceSlice> {
         self.client.get(name)
     }
 
     /// Reads every `ResourceSlice` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::ResourceSlice>> {
         self.client.list(params)
     }
 
     /// Reads every `ResourceSlice` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::ResourceSlice> {
         self.client.pages(params)
     }
 
     /// Follows every `ResourceSlice` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::ResourceSlice> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `ResourceSlice` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -77,6 +87,7 @@ impl ResourceSliceClient {
     }
 
     /// Applies a whole manifest to the `ResourceSlice` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -87,6 +98,7 @@ impl ResourceSliceClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::ResourceSlice> {
         self.client.api()
     }

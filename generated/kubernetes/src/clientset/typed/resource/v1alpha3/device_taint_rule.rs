@@ -22,12 +22,14 @@ pub struct DeviceTaintRuleClient {
 
 impl DeviceTaintRuleClient {
     /// A client for the cluster.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Creates the `DeviceTaintRule`.
+    #[inline]
     pub fn create(
         &self,
         object: &v1alpha3::DeviceTaintRule,
@@ -36,6 +38,7 @@ impl DeviceTaintRuleClient {
     }
 
     /// Replaces the `DeviceTaintRule`; its resource version must be the current one.
+    #[inline]
     pub fn update(
         &self,
         object: &v1alpha3::DeviceTaintRule,
@@ -44,6 +47,7 @@ impl DeviceTaintRuleClient {
     }
 
     /// Replaces the status of the `DeviceTaintRule` and nothing else of it.
+    #[inline]
     pub fn update_status(
         &self,
         object: &v1alpha3::DeviceTaintRule,
@@ -52,21 +56,25 @@ impl DeviceTaintRuleClient {
     }
 
     /// Deletes the `DeviceTaintRule` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1alpha3::DeviceTaintRule> {
         self.client.delete(name)
     }
 
     /// Deletes every `DeviceTaintRule` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `DeviceTaintRule` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1alpha3::DeviceTaintRule> {
         self.client.get(name)
     }
 
     /// Reads every `DeviceTaintRule` that the parameters select.
+    #[inline]
     pub fn list(
         &self,
         params: &ListParams,
@@ -75,16 +83,19 @@ impl DeviceTaintRuleClient {
     }
 
     /// Reads every `DeviceTaintRule` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1alpha3::DeviceTaintRule> {
         self.client.pages(params)
     }
 
     /// Follows every `DeviceTaintRule` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1alpha3::DeviceTaintRule> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `DeviceTaintRule` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -94,6 +105,7 @@ impl DeviceTaintRuleClient {
     }
 
     /// Applies a whole manifest to the `DeviceTaintRule` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -103,6 +115,7 @@ impl DeviceTaintRuleClient {
     }
 
     /// Applies a whole manifest to the status of the `DeviceTaintRule` that it names, as this field manager.
+    #[inline]
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -113,6 +126,7 @@ impl DeviceTaintRuleClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1alpha3::DeviceTaintRule> {
         self.client.api()
     }

@@ -20,22 +20,26 @@ pub struct ResourceV1alpha3Client {
 
 impl ResourceV1alpha3Client {
     /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
     /// The `DeviceTaintRule` objects of the cluster.
+    #[inline]
     pub fn device_taint_rules(&self) -> DeviceTaintRuleClient {
         DeviceTaintRuleClient::new(self.client.clone())
     }
 
     /// The `ResourcePoolStatusRequest` objects of the cluster.
+    #[inline]
     pub fn resource_pool_status_requests(&self) -> ResourcePoolStatusRequestClient {
         ResourcePoolStatusRequestClient::new(self.client.clone())
     }
 
     /// The connection, for whatever has no typed client.
     #[must_use]
+    #[inline]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -22,12 +22,14 @@ pub struct ResourcePoolStatusRequestClient {
 
 impl ResourcePoolStatusRequestClient {
     /// A client for the cluster.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Creates the `ResourcePoolStatusRequest`.
+    #[inline]
     pub fn create(
         &self,
         object: &v1alpha3::ResourcePoolStatusRequest,
@@ -36,6 +38,7 @@ impl ResourcePoolStatusRequestClient {
     }
 
     /// Replaces the `ResourcePoolStatusRequest`; its resource version must be the current one.
+    #[inline]
     pub fn update(
         &self,
         object: &v1alpha3::ResourcePoolStatusRequest,
@@ -44,6 +47,7 @@ impl ResourcePoolStatusRequestClient {
     }
 
     /// Replaces the status of the `ResourcePoolStatusRequest` and nothing else of it.
+    #[inline]
     pub fn update_status(
         &self,
         object: &v1alpha3::ResourcePoolStatusRequest,
@@ -52,21 +56,25 @@ impl ResourcePoolStatusRequestClient {
     }
 
     /// Deletes the `ResourcePoolStatusRequest` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1alpha3::ResourcePoolStatusRequest> {
         self.client.delete(name)
     }
 
     /// Deletes every `ResourcePoolStatusRequest` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `ResourcePoolStatusRequest` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1alpha3::ResourcePoolStatusRequest> {
         self.client.get(name)
     }
 
     /// Reads every `ResourcePoolStatusRequest` that the parameters select.
+    #[inline]
     pub fn list(
         &self,
         params: &ListParams,
@@ -75,6 +83,7 @@ impl ResourcePoolStatusRequestClient {
     }
 
     /// Reads every `ResourcePoolStatusRequest` that the parameters select, page by page.
+    #[inline]
     pub fn pages(
         &self,
         params: &ListParams,
@@ -83,6 +92,7 @@ impl ResourcePoolStatusRequestClient {
     }
 
     /// Follows every `ResourcePoolStatusRequest` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(
         &self,
         params: &ListParams,
@@ -91,6 +101,7 @@ impl ResourcePoolStatusRequestClient {
     }
 
     /// Changes parts of the `ResourcePoolStatusRequest` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -100,6 +111,7 @@ impl ResourcePoolStatusRequestClient {
     }
 
     /// Applies a whole manifest to the `ResourcePoolStatusRequest` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -109,6 +121,7 @@ impl ResourcePoolStatusRequestClient {
     }
 
     /// Applies a whole manifest to the status of the `ResourcePoolStatusRequest` that it names, as this field manager.
+    #[inline]
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -119,6 +132,7 @@ impl ResourcePoolStatusRequestClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1alpha3::ResourcePoolStatusRequest> {
         self.client.api()
     }

@@ -16,12 +16,14 @@ pub struct AllResourceClaimTemplates {
 
 impl AllResourceClaimTemplates {
     /// A client for all namespaces.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Reads every `ResourceClaimTemplate` that the parameters select.
+    #[inline]
     pub fn list(
         &self,
         params: &ListParams,
@@ -30,11 +32,13 @@ impl AllResourceClaimTemplates {
     }
 
     /// Reads every `ResourceClaimTemplate` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1beta1::ResourceClaimTemplate> {
         self.client.pages(params)
     }
 
     /// Follows every `ResourceClaimTemplate` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(
         &self,
         params: &ListParams,

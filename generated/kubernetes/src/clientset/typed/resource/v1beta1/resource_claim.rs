@@ -22,12 +22,14 @@ pub struct ResourceClaimClient {
 
 impl ResourceClaimClient {
     /// A client for one namespace.
+    #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
     }
 
     /// Creates the `ResourceClaim`.
+    #[inline]
     pub fn create(
         &self,
         object: &v1beta1::ResourceClaim,
@@ -36,6 +38,7 @@ impl ResourceClaimClient {
     }
 
     /// Replaces the `ResourceClaim`; its resource version must be the current one.
+    #[inline]
     pub fn update(
         &self,
         object: &v1beta1::ResourceClaim,
@@ -44,6 +47,7 @@ impl ResourceClaimClient {
     }
 
     /// Replaces the status of the `ResourceClaim` and nothing else of it.
+    #[inline]
     pub fn update_status(
         &self,
         object: &v1beta1::ResourceClaim,
@@ -52,36 +56,43 @@ impl ResourceClaimClient {
     }
 
     /// Deletes the `ResourceClaim` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1beta1::ResourceClaim> {
         self.client.delete(name)
     }
 
     /// Deletes every `ResourceClaim` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `ResourceClaim` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1beta1::ResourceClaim> {
         self.client.get(name)
     }
 
     /// Reads every `ResourceClaim` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1beta1::ResourceClaim>> {
         self.client.list(params)
     }
 
     /// Reads every `ResourceClaim` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1beta1::ResourceClaim> {
         self.client.pages(params)
     }
 
     /// Follows every `ResourceClaim` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1beta1::ResourceClaim> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `ResourceClaim` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -91,6 +102,7 @@ impl ResourceClaimClient {
     }
 
     /// Applies a whole manifest to the `ResourceClaim` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -100,6 +112,7 @@ impl ResourceClaimClient {
     }
 
     /// Applies a whole manifest to the status of the `ResourceClaim` that it names, as this field manager.
+    #[inline]
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -110,6 +123,7 @@ impl ResourceClaimClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1beta1::ResourceClaim> {
         self.client.api()
     }

@@ -22,52 +22,62 @@ pub struct PriorityClassClient {
 
 impl PriorityClassClient {
     /// A client for the cluster.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Creates the `PriorityClass`.
+    #[inline]
     pub fn create(&self, object: &v1::PriorityClass) -> Write<v1::PriorityClass> {
         self.client.create(object)
     }
 
     /// Replaces the `PriorityClass`; its resource version must be the current one.
+    #[inline]
     pub fn update(&self, object: &v1::PriorityClass) -> Write<v1::PriorityClass> {
         self.client.update(object)
     }
 
     /// Deletes the `PriorityClass` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::PriorityClass> {
         self.client.delete(name)
     }
 
     /// Deletes every `PriorityClass` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `PriorityClass` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::PriorityClass> {
         self.client.get(name)
     }
 
     /// Reads every `PriorityClass` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::PriorityClass>> {
         self.client.list(params)
     }
 
     /// Reads every `PriorityClass` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::PriorityClass> {
         self.client.pages(params)
     }
 
     /// Follows every `PriorityClass` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::PriorityClass> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `PriorityClass` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -77,6 +87,7 @@ impl PriorityClassClient {
     }
 
     /// Applies a whole manifest to the `PriorityClass` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -87,6 +98,7 @@ impl PriorityClassClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::PriorityClass> {
         self.client.api()
     }

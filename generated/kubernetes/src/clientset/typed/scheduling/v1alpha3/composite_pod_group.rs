@@ -22,12 +22,14 @@ pub struct CompositePodGroupClient {
 
 impl CompositePodGroupClient {
     /// A client for one namespace.
+    #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
     }
 
     /// Creates the `CompositePodGroup`.
+    #[inline]
     pub fn create(
         &self,
         object: &v1alpha3::CompositePodGroup,
@@ -36,6 +38,7 @@ impl CompositePodGroupClient {
     }
 
     /// Replaces the `CompositePodGroup`; its resource version must be the current one.
+    #[inline]
     pub fn update(
         &self,
         object: &v1alpha3::CompositePodGroup,
@@ -44,6 +47,7 @@ impl CompositePodGroupClient {
     }
 
     /// Replaces the status of the `CompositePodGroup` and nothing else of it.
+    #[inline]
     pub fn update_status(
         &self,
         object: &v1alpha3::CompositePodGroup,
@@ -52,21 +56,25 @@ impl CompositePodGroupClient {
     }
 
     /// Deletes the `CompositePodGroup` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1alpha3::CompositePodGroup> {
         self.client.delete(name)
     }
 
     /// Deletes every `CompositePodGroup` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `CompositePodGroup` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1alpha3::CompositePodGroup> {
         self.client.get(name)
     }
 
     /// Reads every `CompositePodGroup` that the parameters select.
+    #[inline]
     pub fn list(
         &self,
         params: &ListParams,
@@ -75,11 +83,13 @@ impl CompositePodGroupClient {
     }
 
     /// Reads every `CompositePodGroup` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1alpha3::CompositePodGroup> {
         self.client.pages(params)
     }
 
     /// Follows every `CompositePodGroup` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(
         &self,
         params: &ListParams,
@@ -88,6 +98,7 @@ impl CompositePodGroupClient {
     }
 
     /// Changes parts of the `CompositePodGroup` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -97,6 +108,7 @@ impl CompositePodGroupClient {
     }
 
     /// Applies a whole manifest to the `CompositePodGroup` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -106,6 +118,7 @@ impl CompositePodGroupClient {
     }
 
     /// Applies a whole manifest to the status of the `CompositePodGroup` that it names, as this field manager.
+    #[inline]
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -116,6 +129,7 @@ impl CompositePodGroupClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1alpha3::CompositePodGroup> {
         self.client.api()
     }

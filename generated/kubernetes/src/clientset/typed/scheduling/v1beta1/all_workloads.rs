@@ -16,22 +16,26 @@ pub struct AllWorkloads {
 
 impl AllWorkloads {
     /// A client for all namespaces.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Reads every `Workload` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1beta1::Workload>> {
         self.client.list(params)
     }
 
     /// Reads every `Workload` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1beta1::Workload> {
         self.client.pages(params)
     }
 
     /// Follows every `Workload` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1beta1::Workload> {
         self.client.watch(params)
     }

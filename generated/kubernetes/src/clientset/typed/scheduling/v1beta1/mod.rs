@@ -24,32 +24,38 @@ pub struct SchedulingV1beta1Client {
 
 impl SchedulingV1beta1Client {
     /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
     /// The `PodGroup` objects of one namespace.
+    #[inline]
     pub fn pod_groups(&self, namespace: &str) -> PodGroupClient {
         PodGroupClient::new(self.client.clone(), namespace)
     }
 
     /// The `PodGroup` objects of all namespaces.
+    #[inline]
     pub fn all_pod_groups(&self) -> AllPodGroups {
         AllPodGroups::new(self.client.clone())
     }
 
     /// The `Workload` objects of one namespace.
+    #[inline]
     pub fn workloads(&self, namespace: &str) -> WorkloadClient {
         WorkloadClient::new(self.client.clone(), namespace)
     }
 
     /// The `Workload` objects of all namespaces.
+    #[inline]
     pub fn all_workloads(&self) -> AllWorkloads {
         AllWorkloads::new(self.client.clone())
     }
 
     /// The connection, for whatever has no typed client.
     #[must_use]
+    #[inline]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -22,52 +22,62 @@ pub struct WorkloadClient {
 
 impl WorkloadClient {
     /// A client for one namespace.
+    #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
     }
 
     /// Creates the `Workload`.
+    #[inline]
     pub fn create(&self, object: &v1beta1::Workload) -> Write<v1beta1::Workload> {
         self.client.create(object)
     }
 
     /// Replaces the `Workload`; its resource version must be the current one.
+    #[inline]
     pub fn update(&self, object: &v1beta1::Workload) -> Write<v1beta1::Workload> {
         self.client.update(object)
     }
 
     /// Deletes the `Workload` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1beta1::Workload> {
         self.client.delete(name)
     }
 
     /// Deletes every `Workload` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `Workload` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1beta1::Workload> {
         self.client.get(name)
     }
 
     /// Reads every `Workload` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1beta1::Workload>> {
         self.client.list(params)
     }
 
     /// Reads every `Workload` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1beta1::Workload> {
         self.client.pages(params)
     }
 
     /// Follows every `Workload` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1beta1::Workload> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `Workload` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -77,6 +87,7 @@ impl WorkloadClient {
     }
 
     /// Applies a whole manifest to the `Workload` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -87,6 +98,7 @@ impl WorkloadClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1beta1::Workload> {
         self.client.api()
     }

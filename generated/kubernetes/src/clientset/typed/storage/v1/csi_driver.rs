@@ -22,52 +22,62 @@ pub struct CSIDriverClient {
 
 impl CSIDriverClient {
     /// A client for the cluster.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Creates the `CSIDriver`.
+    #[inline]
     pub fn create(&self, object: &v1::CSIDriver) -> Write<v1::CSIDriver> {
         self.client.create(object)
     }
 
     /// Replaces the `CSIDriver`; its resource version must be the current one.
+    #[inline]
     pub fn update(&self, object: &v1::CSIDriver) -> Write<v1::CSIDriver> {
         self.client.update(object)
     }
 
     /// Deletes the `CSIDriver` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::CSIDriver> {
         self.client.delete(name)
     }
 
     /// Deletes every `CSIDriver` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `CSIDriver` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::CSIDriver> {
         self.client.get(name)
     }
 
     /// Reads every `CSIDriver` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::CSIDriver>> {
         self.client.list(params)
     }
 
     /// Reads every `CSIDriver` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::CSIDriver> {
         self.client.pages(params)
     }
 
     /// Follows every `CSIDriver` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::CSIDriver> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `CSIDriver` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -77,6 +87,7 @@ impl CSIDriverClient {
     }
 
     /// Applies a whole manifest to the `CSIDriver` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -87,6 +98,7 @@ impl CSIDriverClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::CSIDriver> {
         self.client.api()
     }

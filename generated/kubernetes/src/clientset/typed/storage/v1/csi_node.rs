@@ -22,57 +22,68 @@ pub struct CSINodeClient {
 
 impl CSINodeClient {
     /// A client for the cluster.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Creates the `CSINode`.
+    #[inline]
     pub fn create(&self, object: &v1::CSINode) -> Write<v1::CSINode> {
         self.client.create(object)
     }
 
     /// Replaces the `CSINode`; its resource version must be the current one.
+    #[inline]
     pub fn update(&self, object: &v1::CSINode) -> Write<v1::CSINode> {
         self.client.update(object)
     }
 
     /// Replaces the status of the `CSINode` and nothing else of it.
+    #[inline]
     pub fn update_status(&self, object: &v1::CSINode) -> Write<v1::CSINode> {
         self.client.update_status(object)
     }
 
     /// Deletes the `CSINode` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::CSINode> {
         self.client.delete(name)
     }
 
     /// Deletes every `CSINode` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `CSINode` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::CSINode> {
         self.client.get(name)
     }
 
     /// Reads every `CSINode` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::CSINode>> {
         self.client.list(params)
     }
 
     /// Reads every `CSINode` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::CSINode> {
         self.client.pages(params)
     }
 
     /// Follows every `CSINode` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::CSINode> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `CSINode` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -82,6 +93,7 @@ impl CSINodeClient {
     }
 
     /// Applies a whole manifest to the `CSINode` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -91,6 +103,7 @@ impl CSINodeClient {
     }
 
     /// Applies a whole manifest to the status of the `CSINode` that it names, as this field manager.
+    #[inline]
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -101,6 +114,7 @@ impl CSINodeClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::CSINode> {
         self.client.api()
     }

@@ -30,47 +30,56 @@ pub struct StorageV1Client {
 
 impl StorageV1Client {
     /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
     /// The `CSIDriver` objects of the cluster.
+    #[inline]
     pub fn csi_drivers(&self) -> CSIDriverClient {
         CSIDriverClient::new(self.client.clone())
     }
 
     /// The `CSINode` objects of the cluster.
+    #[inline]
     pub fn csi_nodes(&self) -> CSINodeClient {
         CSINodeClient::new(self.client.clone())
     }
 
     /// The `CSIStorageCapacity` objects of one namespace.
+    #[inline]
     pub fn csi_storage_capacities(&self, namespace: &str) -> CSIStorageCapacityClient {
         CSIStorageCapacityClient::new(self.client.clone(), namespace)
     }
 
     /// The `CSIStorageCapacity` objects of all namespaces.
+    #[inline]
     pub fn all_csi_storage_capacities(&self) -> AllCsiStorageCapacities {
         AllCsiStorageCapacities::new(self.client.clone())
     }
 
     /// The `StorageClass` objects of the cluster.
+    #[inline]
     pub fn storage_classes(&self) -> StorageClassClient {
         StorageClassClient::new(self.client.clone())
     }
 
     /// The `VolumeAttachment` objects of the cluster.
+    #[inline]
     pub fn volume_attachments(&self) -> VolumeAttachmentClient {
         VolumeAttachmentClient::new(self.client.clone())
     }
 
     /// The `VolumeAttributesClass` objects of the cluster.
+    #[inline]
     pub fn volume_attributes_classes(&self) -> VolumeAttributesClassClient {
         VolumeAttributesClassClient::new(self.client.clone())
     }
 
     /// The connection, for whatever has no typed client.
     #[must_use]
+    #[inline]
     pub fn client(&self) -> &Client {
         self.client.client()
     }

@@ -22,22 +22,26 @@ pub struct VolumeAttachmentClient {
 
 impl VolumeAttachmentClient {
     /// A client for the cluster.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Creates the `VolumeAttachment`.
+    #[inline]
     pub fn create(&self, object: &v1::VolumeAttachment) -> Write<v1::VolumeAttachment> {
         self.client.create(object)
     }
 
     /// Replaces the `VolumeAttachment`; its resource version must be the current one.
+    #[inline]
     pub fn update(&self, object: &v1::VolumeAttachment) -> Write<v1::VolumeAttachment> {
         self.client.update(object)
     }
 
     /// Replaces the status of the `VolumeAttachment` and nothing else of it.
+    #[inline]
     pub fn update_status(
         &self,
         object: &v1::VolumeAttachment,
@@ -46,36 +50,43 @@ impl VolumeAttachmentClient {
     }
 
     /// Deletes the `VolumeAttachment` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::VolumeAttachment> {
         self.client.delete(name)
     }
 
     /// Deletes every `VolumeAttachment` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `VolumeAttachment` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::VolumeAttachment> {
         self.client.get(name)
     }
 
     /// Reads every `VolumeAttachment` that the parameters select.
+    #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::VolumeAttachment>> {
         self.client.list(params)
     }
 
     /// Reads every `VolumeAttachment` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::VolumeAttachment> {
         self.client.pages(params)
     }
 
     /// Follows every `VolumeAttachment` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::VolumeAttachment> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `VolumeAttachment` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -85,6 +96,7 @@ impl VolumeAttachmentClient {
     }
 
     /// Applies a whole manifest to the `VolumeAttachment` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -94,6 +106,7 @@ impl VolumeAttachmentClient {
     }
 
     /// Applies a whole manifest to the status of the `VolumeAttachment` that it names, as this field manager.
+    #[inline]
     pub fn apply_status<A: Serialize>(
         &self,
         config: &A,
@@ -104,6 +117,7 @@ impl VolumeAttachmentClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::VolumeAttachment> {
         self.client.api()
     }

@@ -22,12 +22,14 @@ pub struct VolumeAttributesClassClient {
 
 impl VolumeAttributesClassClient {
     /// A client for the cluster.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
     /// Creates the `VolumeAttributesClass`.
+    #[inline]
     pub fn create(
         &self,
         object: &v1::VolumeAttributesClass,
@@ -36,6 +38,7 @@ impl VolumeAttributesClassClient {
     }
 
     /// Replaces the `VolumeAttributesClass`; its resource version must be the current one.
+    #[inline]
     pub fn update(
         &self,
         object: &v1::VolumeAttributesClass,
@@ -44,21 +47,25 @@ impl VolumeAttributesClassClient {
     }
 
     /// Deletes the `VolumeAttributesClass` of this name.
+    #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::VolumeAttributesClass> {
         self.client.delete(name)
     }
 
     /// Deletes every `VolumeAttributesClass` that the parameters select.
+    #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
     /// Reads the `VolumeAttributesClass` of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Get<v1::VolumeAttributesClass> {
         self.client.get(name)
     }
 
     /// Reads every `VolumeAttributesClass` that the parameters select.
+    #[inline]
     pub fn list(
         &self,
         params: &ListParams,
@@ -67,16 +74,19 @@ impl VolumeAttributesClassClient {
     }
 
     /// Reads every `VolumeAttributesClass` that the parameters select, page by page.
+    #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::VolumeAttributesClass> {
         self.client.pages(params)
     }
 
     /// Follows every `VolumeAttributesClass` that the parameters select; resumes by itself.
+    #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::VolumeAttributesClass> {
         self.client.watch(params)
     }
 
     /// Changes parts of the `VolumeAttributesClass` of this name.
+    #[inline]
     pub fn patch<P: Serialize>(
         &self,
         name: &str,
@@ -86,6 +96,7 @@ impl VolumeAttributesClassClient {
     }
 
     /// Applies a whole manifest to the `VolumeAttributesClass` that it names, as this field manager.
+    #[inline]
     pub fn apply<A: Serialize>(
         &self,
         config: &A,
@@ -96,6 +107,7 @@ impl VolumeAttributesClassClient {
 
     /// kube's own client of the kind, for whatever is not offered here.
     #[must_use]
+    #[inline]
     pub fn api(&self) -> &Api<v1::VolumeAttributesClass> {
         self.client.api()
     }

@@ -18,17 +18,20 @@ pub struct StoragemigrationV1beta1Client {
 
 impl StoragemigrationV1beta1Client {
     /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
     /// The `StorageVersionMigration` objects of the cluster.
+    #[inline]
     pub fn storage_version_migrations(&self) -> StorageVersionMigrationClient {
         StorageVersionMigrationClient::new(self.client.clone())
     }
 
     /// The connection, for whatever has no typed client.
     #[must_use]
+    #[inline]
     pub fn client(&self) -> &Client {
         self.client.client()
     }
