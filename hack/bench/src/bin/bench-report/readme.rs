@@ -176,7 +176,7 @@ fn figure(value: f64) -> String {
     if value < 1000.0 {
         return crate::figure(value);
     }
-    let size = 10f64.powi(value.log10().floor() as i32 - 2);
+    let size = 10f64.powf(value.log10().floor() - 2.0);
     let digits = format!("{:.0}", (value / size).round() * size);
     let mut text = String::new();
     for (position, digit) in digits.chars().enumerate() {
