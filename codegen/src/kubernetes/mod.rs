@@ -2,7 +2,7 @@
 //!
 //! k8s-openapi generates its code from the API server's specification, a file for each type, and only the
 //! files of kinds matter here. What a kind's type shows is read from it: names, scope, documentation, whether
-//! it has a list and a status. The verbs and subresources that the server offers are in a [`table`].
+//! it has a list and a status. The verbs and subresources that the server offers are in `table.rs`.
 
 mod parse;
 mod read;
