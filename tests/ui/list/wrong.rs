@@ -37,19 +37,6 @@ pub struct MetaList {
     pub items: Vec<Meta>,
 }
 
-#[derive(Clone, Debug, GenClient, GenClientList)]
-pub struct BothList {
-    pub metadata: ObjectMeta,
-    pub items: Vec<Both>,
-}
-
-#[derive(Clone, Debug, GenClient)]
-#[derive(GenClientList)]
-pub struct OtherBothList {
-    pub metadata: ListMeta,
-    pub items: Vec<OtherBoth>,
-}
-
 #[derive(Clone, Debug, GenClientList)]
 #[genclient(crate = "not a path")]
 pub struct CrateList {
