@@ -89,6 +89,9 @@ pub trait Provider: Send + Sync + 'static {
 
     /// Completes an interrupted change and deletes duplicates and networks without a range, so that the owner
     /// has one working network or none. For objects whose desired state is unknown.
+    ///
+    /// A network that has both the old and the new range of an interrupted change keeps both: which of them is
+    /// in use cannot be known, and the next good spec leaves one.
     fn tidy(&self, owner: &Owner) -> impl Future<Output = Result<(), Error>> + Send;
 
     /// Deletes the networks that carry the owner's uid, whatever their names. Succeeds if there is none.

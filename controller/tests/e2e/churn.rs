@@ -215,8 +215,11 @@ fn differences(wanted: &BTreeMap<String, Wanted>, found: &Found, history: &Histo
         let networks = found.get(uid).map(Vec::as_slice).unwrap_or_default();
         let right = match (subnet, networks) {
             (Some(subnet), [network]) => *network == (name.clone(), vec![subnet.clone()]),
-            // The name is not repaired while the spec is bad.
-            (None, [(_, subnets)]) => subnets.len() == 1 && good[uid].contains(&subnets[0]),
+            // The name is not repaired while the spec is bad. If the spec turned bad in the middle of a change,
+            // the old subnet and the new one both stay.
+            (None, [(_, subnets)]) => {
+                matches!(subnets.len(), 1 | 2) && subnets.iter().all(|subnet| good[uid].contains(subnet))
+            }
             (None, []) => !seen.contains(uid),
             _ => false,
         };
