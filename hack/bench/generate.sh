@@ -18,6 +18,7 @@ command = "generate"
 [[client]]
 output = "client"
 sources = ["apis"]
+crds = false
 END
 for package in apis client; do
   printf '[package]\nname = "bench-%s"\nversion = "0.1.0"\nedition = "2024"\n' "$package" >"$rust/$package/Cargo.toml"
