@@ -27,6 +27,8 @@ mod check;
 #[cfg(feature = "generate")]
 pub mod config;
 #[cfg(feature = "generate")]
+mod files;
+#[cfg(feature = "generate")]
 mod generate;
 #[cfg(feature = "generate")]
 pub mod kubernetes;

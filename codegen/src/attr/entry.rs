@@ -39,6 +39,22 @@ pub(crate) enum Value {
     Args(TokenStream),
 }
 
+/// Whether none of the others is the same; where one is, that is reported.
+pub(super) fn given_once<'a>(
+    cx: &Ctxt,
+    what: &str,
+    text: &Spanned<String>,
+    others: impl IntoIterator<Item = &'a Spanned<String>>,
+) -> bool {
+    let Some(first) = others.into_iter().find(|other| other.value == text.value) else { return true };
+    cx.error(
+        Diagnostic::new(text.span, format!("the {what} `{}` is given twice", text.value))
+            .help("remove one of them")
+            .related(first.span, "first given here"),
+    );
+    false
+}
+
 /// Cuts a list of tokens at its commas and reads each piece as an entry; a piece that is none is an
 /// error of its own and leaves the others alone.
 pub(crate) fn entries(cx: &Ctxt, tokens: TokenStream) -> Vec<Entry> {

@@ -1,6 +1,6 @@
 //! `annotation("…", "…")` and `label("…", "…")`: the metadata of the CRD.
 
-use super::entry::{Entry, Spanned};
+use super::entry::{Entry, Spanned, given_once};
 use crate::{
     diag::{Ctxt, Diagnostic},
     names,
@@ -9,11 +9,15 @@ use crate::{
 /// A key and its value.
 type Pair = (Spanned<String>, Spanned<String>);
 
+fn keys(pairs: &[Pair]) -> impl Iterator<Item = &Spanned<String>> {
+    pairs.iter().map(|(key, _)| key)
+}
+
 /// Reads one `annotation(…)`. The API server does not mind upper case in the prefix of its key.
 pub(super) fn annotation(cx: &Ctxt, entry: &Entry, others: &[Pair]) -> Option<Pair> {
     let pair = entry.pair(cx)?;
     let valid = check(cx, "key of an annotation", &pair.0, |key| qualified_name(&key.to_ascii_lowercase()));
-    let once = given_once(cx, "annotation", &pair, others);
+    let once = given_once(cx, "annotation", &pair.0, keys(others));
     (valid && once).then_some(pair)
 }
 
@@ -22,7 +26,7 @@ pub(super) fn label(cx: &Ctxt, entry: &Entry, others: &[Pair]) -> Option<Pair> {
     let pair = entry.pair(cx)?;
     let valid = check(cx, "key of a label", &pair.0, qualified_name);
     let valid = check(cx, "value of a label", &pair.1, label_value) && valid;
-    let once = given_once(cx, "label", &pair, others);
+    let once = given_once(cx, "label", &pair.0, keys(others));
     (valid && once).then_some(pair)
 }
 
@@ -34,17 +38,6 @@ fn check(cx: &Ctxt, what: &str, text: &Spanned<String>, rule: impl Fn(&str) -> R
         "a value is empty or a name such as `fixtures`; other texts go into annotations"
     };
     cx.error(Diagnostic::new(text.span, format!("`{}` is not a valid {what}: {why}", text.value)).help(help));
-    false
-}
-
-/// A map has each key once.
-fn given_once(cx: &Ctxt, what: &str, (key, _): &Pair, others: &[Pair]) -> bool {
-    let Some((first, _)) = others.iter().find(|(other, _)| other.value == key.value) else { return true };
-    cx.error(
-        Diagnostic::new(key.span, format!("the {what} `{}` is given twice", key.value))
-            .help("remove one of them")
-            .related(first.span, "first given here"),
-    );
     false
 }
 

@@ -5,7 +5,7 @@ use syn::spanned::Spanned as _;
 
 use super::{
     column::PrintColumn,
-    entry::{Entry, Spanned, Value, entries},
+    entry::{Entry, Spanned, Value, entries, given_once},
     json_path::SELECTABLE_PATH,
     metadata,
     method::{self, MethodAttr},
@@ -201,17 +201,6 @@ impl Reader<'_> {
         method::check(cx, &attrs.methods, no_status);
         attrs
     }
-}
-
-/// Whether none of the others is the same; where one is, that is reported.
-fn given_once(cx: &Ctxt, what: &str, text: &Spanned<String>, others: &[Spanned<String>]) -> bool {
-    let Some(first) = others.iter().find(|other| other.value == text.value) else { return true };
-    cx.error(
-        Diagnostic::new(text.span, format!("the {what} `{}` is given twice", text.value))
-            .help("remove one of them")
-            .related(first.span, "first given here"),
-    );
-    false
 }
 
 /// `validation = …`: a CEL rule, or an expression that gives one.

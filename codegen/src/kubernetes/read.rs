@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::{
     diag::{Ctxt, Diagnostic},
+    files::with_slashes,
     names::Name,
     source::{Error, Location, Package, ReadFile, SourceFile},
 };
@@ -71,7 +72,7 @@ impl Walk<'_> {
     /// Keeps the file of a kind. Its type is exported by the module around it.
     fn file(&mut self, file: &Path, text: String, module: &[Name]) {
         if text.contains(KIND) {
-            let path = file.strip_prefix(self.root).unwrap_or(file).to_string_lossy().replace('\\', "/");
+            let path = with_slashes(file.strip_prefix(self.root).unwrap_or(file));
             self.found.push((self.files.len(), module.to_vec()));
             self.files.push(SourceFile { path: format!("{}/{path}", self.shown), text });
         }

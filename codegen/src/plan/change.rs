@@ -8,6 +8,7 @@ use std::{
 use similar::TextDiff;
 
 use super::{Error, read, show, staging::Folders};
+use crate::files::is_absent;
 
 /// A file that is written, changed or removed.
 #[derive(Debug)]
@@ -110,9 +111,4 @@ impl Change {
             }
         }
     }
-}
-
-/// Whether nothing is there: no such file, or a file where a folder should be, which writing will tell of.
-pub(super) fn is_absent(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

@@ -18,8 +18,11 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use crate::{GeneratedFile, HEADER};
-use change::{Change, is_absent};
+use crate::{
+    GeneratedFile, HEADER,
+    files::{is_absent, with_slashes},
+};
+use change::Change;
 pub use error::Error;
 pub use lock::Lock;
 use staging::{Folders, Staging};
@@ -69,8 +72,7 @@ impl Plan {
             let mut found = Vec::new();
             walk(&package.join(subfolder), &mut found)?;
             for path in found {
-                let relative =
-                    path.strip_prefix(package).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+                let relative = with_slashes(path.strip_prefix(package).unwrap_or(&path));
                 if generated.contains(&relative) {
                     continue;
                 }

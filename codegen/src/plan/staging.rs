@@ -5,7 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Error, change::is_absent};
+use super::Error;
+use crate::files::is_absent;
 
 /// A folder of a package, beside its sources, that is removed at the end.
 pub(super) struct Staging {

@@ -72,6 +72,12 @@ fn render_factory(groups: &[&crate::model::Group], files: &mut Files<'_>) {
 
                 #(#accessors)*
 
+                /// The factory underneath, for metadata only and for kinds that are known only at run time.
+                #[must_use]
+                pub fn factory(&self) -> &#factory {
+                    &self.factory
+                }
+
                 /// Starts every informer that was asked for and does not run yet; may be called many times.
                 pub fn start(&self) {
                     self.factory.start();

@@ -7,10 +7,8 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{
-    Error, ReadFile,
-    walk::{display, normalise},
-};
+use super::{Error, ReadFile, walk::normalise};
+use crate::files::with_slashes;
 
 /// The part of a manifest that matters here.
 #[derive(Deserialize)]
@@ -47,17 +45,20 @@ impl Library {
     pub fn read(reader: &dyn ReadFile, folder: &str) -> Result<Self, Error> {
         let path = normalise(&Path::new(folder).join("Cargo.toml"));
         let text = reader.read(&path).map_err(|error| {
-            let (message, help) = unreadable(&display(&path), &error);
+            let (message, help) = unreadable(&with_slashes(&path), &error);
             let absent =
                 "`sources` in the configuration names the folders of the crates that hold annotated types";
             Error::new(None, message).help(help.unwrap_or(absent))
         })?;
         let manifest: Manifest = toml::from_str(&text).map_err(|error| {
-            Error::new(None, format!("cannot parse `{}`: {}", display(&path), error.to_string().trim_end()))
-                .help("check the manifest with `cargo metadata`")
+            Error::new(
+                None,
+                format!("cannot parse `{}`: {}", with_slashes(&path), error.to_string().trim_end()),
+            )
+            .help("check the manifest with `cargo metadata`")
         })?;
         let Some(package) = manifest.package else {
-            return Err(Error::new(None, format!("`{}` describes no package", display(&path)))
+            return Err(Error::new(None, format!("`{}` describes no package", with_slashes(&path)))
                 .help("name the folder of a crate, not of a workspace"));
         };
         let (name, root, edition) = match manifest.lib {

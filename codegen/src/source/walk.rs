@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     diag::{Ctxt, Diagnostic},
+    files::{is_absent, with_slashes},
     names::Name,
 };
 
@@ -110,8 +111,8 @@ impl Walker<'_> {
         let within =
             self.package.and_then(|package| Some((package, path.strip_prefix(&package.folder).ok()?)));
         match within {
-            Some((package, path)) => format!("{}-{}/{}", package.name, package.version, display(path)),
-            None => display(path),
+            Some((package, path)) => format!("{}-{}/{}", package.name, package.version, with_slashes(path)),
+            None => with_slashes(path),
         }
     }
 
@@ -282,11 +283,6 @@ impl Walker<'_> {
     }
 }
 
-/// Whether an error of reading says that there is no such file.
-fn is_absent(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-}
-
 /// The value of `#[path = "…"]`.
 fn path_attribute(attr: &Attribute) -> Option<(String, Span)> {
     match &attr.meta {
@@ -325,9 +321,4 @@ pub(super) fn normalise(path: &Path) -> PathBuf {
         }
     }
     out
-}
-
-/// The path with forward slashes, the same on every machine.
-pub(super) fn display(path: &Path) -> String {
-    path.to_string_lossy().replace('\\', "/")
 }

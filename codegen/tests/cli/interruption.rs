@@ -84,6 +84,40 @@ fn a_killed_run_leaves_a_tree_that_the_next_one_mends() {
 }
 
 #[test]
+fn a_run_that_is_killed_while_it_prints_crds_leaves_a_tree_that_the_next_one_mends() {
+    let workspace = with_cargo(
+        "sleep 0.1; printf -- '---\\n# a.example.com\\nkind: A\\n'
+         grep -q readonly apis/src/lib.rs || printf -- '---\\n# b.example.com\\nkind: B\\n'",
+    );
+    let cargo = workspace.path("cargo.sh");
+    let cargo = [("CARGO", cargo.to_str().unwrap())];
+    let generate = |arguments: &[&str]| {
+        let run = workspace.run_with(arguments, &cargo);
+        assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+    };
+    let whole = Instant::now();
+    generate(&["generate"]);
+    let whole = whole.elapsed();
+    let mut interrupted = 0;
+    for round in 0..rounds(25) {
+        let variant = round % 2;
+        save(&workspace, VARIANTS[variant]);
+        let mut command = workspace.command(&["generate"]);
+        command.env(cargo[0].0, cargo[0].1).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut run = command.spawn().unwrap();
+        sleep(whole.mul_f64(rand::rng().random_range(0.0..1.1)));
+        run.kill().unwrap();
+        interrupted += usize::from(run.wait().unwrap().code() != Some(0));
+        generate(&["generate"]);
+        generate(&["generate", "--check"]);
+        assert!(!workspace.path("client/.genclient").exists());
+        assert!(workspace.path("client/crds/a.example.com.yaml").exists());
+        assert_eq!(workspace.path("client/crds/b.example.com.yaml").exists(), variant == 1);
+    }
+    assert!(interrupted > 0, "no run was killed in time");
+}
+
+#[test]
 fn a_run_that_is_asked_to_end_leaves_the_old_tree_or_the_new_one() {
     let workspace = Workspace::new(&sources(VARIANTS[0]));
     workspace.generate();

@@ -1,6 +1,6 @@
 //! The client of one kind, and the one that reads it in all namespaces.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
 use super::{all_module, method::Methods};
@@ -53,27 +53,34 @@ fn client<'a>(version: &Version, resource: &Resource, files: &Files<'a>) -> (Use
             }
         },
     };
-    let items = quote! {
+    let methods = quote! {
+        #new
+        #(#verbs)*
+        #(#extra)*
+
+        /// kube's own client of the kind, for whatever is not offered here.
+        #[must_use]
+        pub fn api(&self) -> &#api<#object> {
+            self.client.api()
+        }
+    };
+    (uses, client_type(&docs, &name, &quote!(#typed_client<#object>), &methods))
+}
+
+/// The struct around a client of the runtime.
+fn client_type(docs: &TokenStream, name: &Ident, client: &TokenStream, methods: &TokenStream) -> TokenStream {
+    quote! {
         #docs
         #[derive(Clone, Debug)]
         #[must_use]
         pub struct #name {
-            client: #typed_client<#object>,
+            client: #client,
         }
 
         impl #name {
-            #new
-            #(#verbs)*
-            #(#extra)*
-
-            /// kube's own client of the kind, for whatever is not offered here.
-            #[must_use]
-            pub fn api(&self) -> &#api<#object> {
-                self.client.api()
-            }
+            #methods
         }
-    };
-    (uses, items)
+    }
 }
 
 fn all_namespaces<'a>(
@@ -89,25 +96,16 @@ fn all_namespaces<'a>(
     let (typed_client, rest_client) = (uses.runtime("TypedClient"), uses.runtime("RestClient"));
     let name = ident(name);
     let docs = doc_with(&format!("Reads the [`{}`] objects of all namespaces.", link(&object)), &[]);
-    let items = quote! {
-        #docs
-        #[derive(Clone, Debug)]
-        #[must_use]
-        pub struct #name {
-            client: #typed_client<#object>,
+    let methods = quote! {
+        /// A client for all namespaces.
+        pub fn new(client: impl Into<#rest_client>) -> Self {
+            let client = #typed_client::cluster(client);
+            Self { client }
         }
 
-        impl #name {
-            /// A client for all namespaces.
-            pub fn new(client: impl Into<#rest_client>) -> Self {
-                let client = #typed_client::cluster(client);
-                Self { client }
-            }
-
-            #(#reads)*
-        }
+        #(#reads)*
     };
-    (uses, items)
+    (uses, client_type(&docs, &name, &quote!(#typed_client<#object>), &methods))
 }
 
 /// What a client's verbs come to.

@@ -222,6 +222,13 @@ impl SharedInformerFactory {
         StoragemigrationInformers::new(self.factory.clone())
     }
 
+    /// The factory underneath, for metadata only and for kinds that are known only at run time.
+    #[must_use]
+    #[inline]
+    pub fn factory(&self) -> &InformerFactory {
+        &self.factory
+    }
+
     /// Starts every informer that was asked for and does not run yet; may be called many times.
     #[inline]
     pub fn start(&self) {

@@ -41,6 +41,12 @@ impl SharedInformerFactory {
         VersionsInformers::new(self.factory.clone())
     }
 
+    /// The factory underneath, for metadata only and for kinds that are known only at run time.
+    #[must_use]
+    pub fn factory(&self) -> &InformerFactory {
+        &self.factory
+    }
+
     /// Starts every informer that was asked for and does not run yet; may be called many times.
     pub fn start(&self) {
         self.factory.start();
