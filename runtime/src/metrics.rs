@@ -37,15 +37,15 @@
 //! | `genclient_informer_handler_panics_total` | counter | `resource` | caught panics of event handlers |
 //! | `genclient_informer_index_panics_total` | counter | `resource` | caught panics of index functions |
 //!
-//! The metrics of a reflector also have the label `namespace` if it follows only that namespace, and those
-//! of an informer and its reflectors `form` if they have only metadata, and `factory` if the factory has a
-//! name.
+//! The metrics of a reflector also have the label `namespace` if it follows only that namespace.
 //!
 //! The two gauges of running reconciliations are updated every half second.
 //!
 //! The metrics of reflectors and informers have a label `form` unless whole objects of a static type are
 //! cached: `metadata`, or for a kind that is known only at run time `dynamic` or `dynamic_metadata`. Those
-//! of a factory with a name have it as the label `factory`.
+//! of a factory with a name have it as the label `factory`: give factories names if two of them follow one
+//! resource, and do not request two static types of one resource from one factory, because they would share
+//! their series.
 
 #[cfg(test)]
 pub(crate) mod test_recorder;

@@ -789,3 +789,20 @@ async fn for_resource_prefers_the_informer_with_whole_objects() {
         assert!(found.is_some_and(|found| found.downcast::<ConfigMap>().is_some()));
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn for_resource_returns_the_static_type_that_was_requested_first() {
+    let configmaps = GroupVersionResource::gvr("", "v1", "configmaps");
+    for _ in 0..20 {
+        let (factory, _log) = factory_over(one_of_each);
+        factory.informer::<Slim>();
+        factory.informer::<ConfigMap>();
+        assert!(factory.for_resource(&configmaps).is_some_and(|found| found.downcast::<Slim>().is_some()));
+        let (factory, _log) = factory_over(one_of_each);
+        factory.informer::<ConfigMap>();
+        factory.informer::<Slim>();
+        assert!(
+            factory.for_resource(&configmaps).is_some_and(|found| found.downcast::<ConfigMap>().is_some())
+        );
+    }
+}

@@ -58,7 +58,7 @@
 mod builder;
 mod member;
 
-use std::{any::TypeId, collections::HashMap, fmt, sync::Arc, time::Duration};
+use std::{any::TypeId, fmt, sync::Arc, time::Duration};
 
 use futures::future::join_all;
 use kube::core::{DynamicObject, GroupVersionResource, PartialObjectMeta};
@@ -148,7 +148,8 @@ struct Inner {
 
 #[derive(Default)]
 struct Members {
-    by_key: HashMap<MemberKey, Arc<dyn AnyMember>>,
+    /// The informers in the order of their first request. There are few enough to look through.
+    requested: Vec<(MemberKey, Arc<dyn AnyMember>)>,
     /// The tasks of informers that were removed and may still be ending.
     ending: Vec<TaskTracker>,
     /// Why the factory cannot start.
@@ -270,7 +271,7 @@ impl InformerFactory {
     /// Use it when a definition is deleted: its informer would wait for it to appear again.
     pub fn remove_dynamic(&self, kind: &DynamicKind) -> bool {
         let mut members = self.inner.members.lock();
-        let removed = members.by_key.extract_if(|key, _| key.kind.as_ref() == Some(kind));
+        let removed = members.requested.extract_if(.., |(key, _)| key.kind.as_ref() == Some(kind));
         let removed: Vec<_> = removed.map(|(_, member)| member).collect();
         members.ending.retain(|tasks| !tasks.is_empty());
         members.ending.extend(removed.iter().map(|member| member.tasks()));
@@ -293,11 +294,11 @@ impl InformerFactory {
     fn member<K: Decodable>(&self, key: MemberKey, followed: impl FnOnce() -> Followed) -> SharedInformer<K> {
         let mut members = self.inner.members.lock();
         let is_shut_down = members.is_shut_down;
-        let member = members
-            .by_key
-            .entry(key)
-            .or_insert_with(|| Arc::new(Member::<K>::new(followed(), &self.inner.settings)));
-        let informer = Member::<K>::informer_of(member.as_ref());
+        let place = members.requested.iter().position(|(other, _)| *other == key).unwrap_or_else(|| {
+            members.requested.push((key, Arc::new(Member::<K>::new(followed(), &self.inner.settings))));
+            members.requested.len() - 1
+        });
+        let informer = Member::<K>::informer_of(members.requested[place].1.as_ref());
         if is_shut_down {
             informer.stop();
         }
@@ -306,7 +307,7 @@ impl InformerFactory {
 
     /// Returns the informer of a resource, if it was requested before. Of several, the one with the most is
     /// returned: whole objects of a static type, then those of a kind that is known only at run time, then
-    /// metadata.
+    /// metadata. Of two static types of one resource it is the one that was requested first.
     pub fn for_resource(&self, resource: &GroupVersionResource) -> Option<GenericInformer> {
         let mut members = self.members();
         members.retain(|member| member.followed().kind.resource() == *resource);
@@ -341,7 +342,7 @@ impl InformerFactory {
             }
         };
         members.fault = None;
-        for member in members.by_key.values() {
+        for (_, member) in &members.requested {
             member.start(&self.inner.client, &self.inner.settings, &runtime);
         }
     }
@@ -385,9 +386,11 @@ impl InformerFactory {
         .await;
     }
 
-    /// The informers, sorted by the name of their resource.
+    /// The informers, sorted by the name of their resource; those of one resource in the order of their
+    /// first request.
     fn members(&self) -> Vec<Arc<dyn AnyMember>> {
-        let mut members: Vec<_> = self.inner.members.lock().by_key.values().cloned().collect();
+        let mut members: Vec<_> =
+            self.inner.members.lock().requested.iter().map(|(_, member)| Arc::clone(member)).collect();
         members.sort_by_key(|member| member.resource());
         members
     }
