@@ -25,8 +25,9 @@ use super::{
 };
 use crate::bucket::later;
 
-/// How often a thread tries to lock the queue before it goes to sleep.
-const SPINS: u32 = 100;
+/// The longest pause between two tries to lock the queue, in turns of a loop that does nothing. A thread that
+/// still finds it locked goes to sleep.
+const LONGEST_PAUSE: u32 = 64;
 
 /// A handle to a queue of keys; clones share the queue. [The module](super) states the guarantees.
 pub struct WorkQueue<T: Key> {
@@ -210,13 +211,19 @@ impl<T: Key> Inner<T> {
     }
 
     /// Locks the queue. It is locked for a fraction of a microsecond at a time, which is shorter than it
-    /// takes to put a thread to sleep and to wake it, so a thread tries for a while before it sleeps.
+    /// takes to put a thread to sleep and to wake it, so a thread tries for a while before it sleeps. The
+    /// pauses grow, because a thread that keeps the lock for several calls in a row also keeps the state in
+    /// the cache of its processor.
     pub fn lock(&self) -> MutexGuard<'_, Locked<T>> {
-        for _ in 0..SPINS {
+        let mut pause = 1;
+        while pause <= LONGEST_PAUSE {
             if let Some(locked) = self.locked.try_lock() {
                 return locked;
             }
-            std::hint::spin_loop();
+            for _ in 0..pause {
+                std::hint::spin_loop();
+            }
+            pause *= 2;
         }
         self.locked.lock()
     }
@@ -267,10 +274,11 @@ impl<T: Key> Inner<T> {
         let now = self.now();
         let retry = retry.map(|(priority, delay)| (priority, later(Instant::now(), delay)));
         let mut locked = self.lock();
-        let Finished { worked, requeued, first_delay } = locked.state.finish(slot, retry, now);
+        let Finished { worked, requeued, first_delay, removed } = locked.state.finish(slot, retry, now);
         let wake = requeued && locked.sleepers.wake(1) > 0;
         let drained = locked.state.stage() != Stage::Open && locked.state.running() == 0;
         drop(locked);
+        drop(removed);
         if wake {
             self.ready.notify_one();
         }

@@ -55,19 +55,22 @@ pub(super) struct Taken<T> {
 }
 
 /// The result of finishing a key.
-pub(super) struct Finished {
+pub(super) struct Finished<T> {
     /// How long the work took, if that is measured.
     pub worked: Option<Duration>,
     /// The key is queued again.
     pub requeued: bool,
     /// The key is delayed, and its delay is the first to end.
     pub first_delay: bool,
+    /// The key, if the queue holds it no longer. The caller drops it without the lock.
+    pub removed: Option<T>,
 }
 
 #[derive(Debug)]
 pub(super) struct State<T> {
-    /// The slots by key.
-    index: HashTable<usize>,
+    /// The slots by key. Small, because every key is looked up in it twice, and seldom found in the
+    /// processor's cache where many keys are queued.
+    index: HashTable<u32>,
     slots: Slab<Slot<T>>,
     ready: Ready,
     delays: BTreeMap<Due, usize>,
@@ -196,10 +199,10 @@ impl<T: Clone + Eq> State<T> {
         slot: usize,
         retry: Option<(Priority, Instant)>,
         now: Option<Instant>,
-    ) -> Finished {
+    ) -> Finished<T> {
         let held = &mut self.slots[slot];
         let Phase::Running { position, since, again } = mem::replace(&mut held.phase, Phase::Delayed) else {
-            return Finished { worked: None, requeued: false, first_delay: false };
+            return Finished { worked: None, requeued: false, first_delay: false, removed: None };
         };
         let worked = elapsed(since, now);
         self.running.swap_remove(position);
@@ -208,7 +211,7 @@ impl<T: Clone + Eq> State<T> {
         {
             *old = position;
         }
-        let mut first_delay = false;
+        let (mut first_delay, mut removed) = (false, None);
         if let Some((priority, since)) = again {
             let priority = retry.map_or(priority, |(retried, _)| priority.max(retried));
             let ticket = self.ready.push(slot, priority);
@@ -216,9 +219,9 @@ impl<T: Clone + Eq> State<T> {
         } else if let Some((priority, at)) = retry {
             (_, first_delay) = self.delay_slot(slot, priority, at);
         } else {
-            self.remove_if_unused(slot);
+            removed = self.remove_if_unused(slot);
         }
-        Finished { worked, requeued: again.is_some(), first_delay }
+        Finished { worked, requeued: again.is_some(), first_delay, removed }
     }
 
     /// Returns the sum and the maximum of the times since the running keys were taken.
@@ -264,28 +267,26 @@ impl<T: Clone + Eq> State<T> {
     }
 
     fn find(&self, hash: u64, key: &T) -> Option<usize> {
-        self.index.find(hash, |&slot| self.slots[slot].key == *key).copied()
+        self.index.find(hash, |&slot| self.slots[slot as usize].key == *key).map(|&slot| slot as usize)
     }
 
     fn insert(&mut self, hash: u64, key: T) -> usize {
         let slot = self.slots.insert(Slot { key, hash, phase: Phase::Delayed, delay: None });
-        self.index.insert_unique(hash, slot, |&slot| self.slots[slot].hash);
+        self.index.insert_unique(hash, number(slot), |&slot| self.slots[slot as usize].hash);
         slot
     }
 
     fn remove(&mut self, slot: usize) -> T {
         let held = self.slots.remove(slot);
-        if let Ok(entry) = self.index.find_entry(held.hash, |&other| other == slot) {
+        if let Ok(entry) = self.index.find_entry(held.hash, |&other| other == number(slot)) {
             entry.remove();
         }
         held.key
     }
 
-    fn remove_if_unused(&mut self, slot: usize) {
+    fn remove_if_unused(&mut self, slot: usize) -> Option<T> {
         let held = &self.slots[slot];
-        if matches!(held.phase, Phase::Delayed) && held.delay.is_none() {
-            self.remove(slot);
-        }
+        (matches!(held.phase, Phase::Delayed) && held.delay.is_none()).then(|| self.remove(slot))
     }
 
     fn pop(&mut self) -> Option<usize> {
@@ -359,6 +360,11 @@ pub(super) struct Promoted {
     pub added: usize,
     /// Those of them that are queued.
     pub ready: usize,
+}
+
+/// The number of a slot. There cannot be more: a slot takes more than a hundred bytes.
+fn number(slot: usize) -> u32 {
+    u32::try_from(slot).expect("fewer than four billion keys")
 }
 
 fn elapsed(since: Option<Instant>, now: Option<Instant>) -> Option<Duration> {
