@@ -393,7 +393,9 @@ fn crds(group: &Group, cx: &Cx) {
                     format!("the API server will refuse the CRD of `{kind}`: the group `{}` needs the annotation `{APPROVED}`", group.name),
                 )
                 .help(format!(
-                    "add `#[genclient(annotation(\"{APPROVED}\", \"unapproved, …\"))]`, or choose a group outside of k8s.io and kubernetes.io"
+                    "add `annotation(\"{APPROVED}\", \"unapproved, …\")` to `#[genclient(…)]` or `#[kube(…)]`, or choose a \
+                     group outside of k8s.io and kubernetes.io; where the type is another crate's, remove `crds = true` \
+                     from its source"
                 )),
             ),
         }

@@ -1,28 +1,31 @@
 //! The workspace in `tests/outside`, built from a copy.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
-use super::{alone, cargo, checkout, command, folder, genclient, run};
+use super::{alone, cargo, checkout, command, copy, folder, genclient, run};
 
-/// Copies every file of a folder that git knows or would.
-fn copy(from: &Path, to: &Path) {
-    let listed = run(command("git", from).args(["ls-files", "--cached", "--others", "--exclude-standard"]));
-    for path in listed.lines().filter(|path| from.join(path).is_file()) {
-        fs::create_dir_all(to.join(path).parent().unwrap()).unwrap();
-        fs::copy(from.join(path), to.join(path)).unwrap();
-    }
+/// Replaces a text that must be there in a file.
+fn replace(file: &Path, from: &str, to: &str) {
+    let text = fs::read_to_string(file).unwrap();
+    assert!(text.contains(from), "no `{from}` in {}", file.display());
+    fs::write(file, text.replace(from, to)).unwrap();
+}
+
+/// A copy that depends on genclient like this.
+fn repository(name: &str, dependency: &str) -> PathBuf {
+    let folder = folder(name);
+    copy(&checkout().join("tests/outside"), &folder);
+    fs::copy(checkout().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+    replace(&folder.join("Cargo.toml"), "{ path = \"../../runtime\" }", dependency);
+    folder
 }
 
 /// Generates, builds and runs a copy that depends on genclient like this.
 fn builds(name: &str, dependency: &str) {
-    let folder = folder(name);
-    copy(&checkout().join("tests/outside"), &folder);
-    fs::copy(checkout().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
-    let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
-    let replaced = manifest.replace("{ path = \"../../runtime\" }", dependency);
-    assert_ne!(manifest, replaced);
-    fs::write(folder.join("Cargo.toml"), replaced).unwrap();
-
+    let folder = repository(name, dependency);
     // The client is a member of the workspace that does not exist yet: one step makes it.
     assert!(!folder.join("shop-client").exists());
     run(command(genclient(), &folder.join("apis/src")).arg("generate"));
@@ -60,4 +63,31 @@ fn a_foreign_workspace_builds_with_a_git_dependency() {
         "All",
     ]);
     builds("foreign-git", &format!("{{ git = \"file://{}\" }}", repository.display()));
+}
+
+#[test]
+fn a_configuration_in_the_clients_folder_names_a_types_crate_called_crd_beside_it() {
+    let _alone = alone();
+    let runtime = checkout().join("runtime");
+    let folder = repository("foreign-beside", &format!("{{ path = {runtime:?} }}"));
+    for file in ["apis/Cargo.toml", "Cargo.toml"] {
+        replace(&folder.join(file), "\"shop-apis\"", "\"crd\"");
+    }
+    let client = folder.join("shop-client");
+    fs::create_dir(&client).unwrap();
+    fs::remove_file(folder.join("genclient.toml")).unwrap();
+    fs::write(client.join("genclient.toml"), "[[client]]\noutput = \".\"\nsources = [\"../apis\"]\n")
+        .unwrap();
+
+    run(command(genclient(), &client).arg("generate"));
+    let definitions = || fs::read_to_string(client.join("crds/orders.shop.example.com.yaml")).unwrap();
+    let first = definitions();
+    // The versions are those of the workspace's lock, which generating again leaves as it is.
+    let lock = || fs::read_to_string(folder.join("Cargo.lock")).unwrap();
+    let locked = lock();
+    fs::remove_dir_all(client.join("crds")).unwrap();
+    run(command(genclient(), &client).arg("generate").env("CARGO_NET_OFFLINE", "true"));
+    assert_eq!(definitions(), first);
+    assert_eq!(lock(), locked);
+    cargo(&folder, &["check", "--quiet", "--locked", "--package", "shop-client"]);
 }

@@ -6,6 +6,7 @@
 mod foreign;
 mod init;
 mod new_user;
+mod published;
 
 use std::{
     env, fs,
@@ -33,10 +34,28 @@ fn target() -> PathBuf {
     test.ancestors().nth(3).unwrap().to_path_buf()
 }
 
+/// Copies every file of a folder that git knows or would.
+fn copy(from: &Path, to: &Path) {
+    let listed = run(command("git", from).args(["ls-files", "--cached", "--others", "--exclude-standard"]));
+    for path in listed.lines().filter(|path| from.join(path).is_file()) {
+        fs::create_dir_all(to.join(path).parent().unwrap()).unwrap();
+        write(&to.join(path), &fs::read_to_string(from.join(path)).unwrap());
+    }
+}
+
+/// Writes a file, unless that is what it says already: cargo compiles again what was written.
+fn write(path: &Path, text: &str) {
+    if fs::read_to_string(path).ok().as_deref() != Some(text) {
+        fs::write(path, text).unwrap();
+    }
+}
+
 /// A command in a folder, with a target folder that has most of what it needs.
 fn command(program: impl AsRef<std::ffi::OsStr>, folder: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir(folder).env("CARGO_TARGET_DIR", target()).env("CARGO_TERM_COLOR", "never");
+    // As the workspace has it, or its dependencies would be compiled anew.
+    command.env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only");
     // What cargo tells tests is not for the packages that they build.
     for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CARGO_PKG_")) {
         command.env_remove(name);
