@@ -34,11 +34,13 @@ pub async fn eventually<T: std::fmt::Debug, F: Future<Output = T>>(
 ) -> T {
     let deadline = tokio::time::Instant::now() + patience();
     loop {
+        let asked = tokio::time::Instant::now();
         let answer = ask().await;
         if holds(&answer) {
             return answer;
         }
         assert!(tokio::time::Instant::now() < deadline, "it did not happen that {what}: {answer:?}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        // A server that takes long to answer has other things to do as well.
+        tokio::time::sleep(asked.elapsed().mul_f64(4.0).max(Duration::from_millis(50))).await;
     }
 }
