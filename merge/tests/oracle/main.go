@@ -1,0 +1,333 @@
+// Records what the API server's own code does. Usage: oracle apply|patch SEED COUNT < schema.json
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand"
+	"os"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+type object = map[string]any
+
+var kind = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Example"}
+
+func main() {
+	seed, count := number(os.Args[2]), number(os.Args[3])
+	var document struct {
+		Components struct{ Schemas map[string]*spec.Schema }
+	}
+	check(json.NewDecoder(os.Stdin).Decode(&document))
+	schemas := document.Components.Schemas
+	random := generator{rand.New(rand.NewSource(int64(seed)))}
+	cases := []any{}
+	for range count {
+		if os.Args[1] == "apply" {
+			cases = append(cases, applyCase(random, schemas))
+		} else {
+			cases = append(cases, patchCase(random, schemas))
+		}
+	}
+	fmt.Println("[")
+	for i, recorded := range cases {
+		text, err := json.Marshal(recorded)
+		check(err)
+		separator := ","
+		if i == len(cases)-1 {
+			separator = ""
+		}
+		fmt.Printf("%s%s\n", text, separator)
+	}
+	fmt.Println("]")
+}
+
+func number(text string) int {
+	value, err := strconv.Atoi(text)
+	check(err)
+	return value
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// copyOf copies a value. Numbers are read as the API server reads them.
+func copyOf[T any](value T) T {
+	text, err := json.Marshal(value)
+	check(err)
+	var out T
+	check(utiljson.Unmarshal(text, &out))
+	return out
+}
+
+type step struct {
+	Operation string `json:"operation"`
+	Manager   string `json:"manager"`
+	Force     bool   `json:"force,omitempty"`
+	Object    object `json:"object"`
+	Live      object `json:"live,omitempty"`
+	Error     string `json:"error,omitempty"`
+}
+
+// applyCase writes one object several times, and records it after every write.
+func applyCase(random generator, schemas map[string]*spec.Schema) []step {
+	converter, err := managedfields.NewTypeConverter(schemas, false)
+	check(err)
+	manager, err := managedfields.NewDefaultCRDFieldManager(converter, same{}, same{}, same{}, kind, kind.GroupVersion(), "", nil)
+	check(err)
+	var live runtime.Object = empty()
+	steps := []step{}
+	for range 6 {
+		next := step{Operation: "Update", Manager: random.pick("updater", "u2", "a1"), Object: random.object(false, random.Float64() < 0.15)}
+		if random.Float64() < 0.6 {
+			next.Operation, next.Manager = "Apply", random.pick("a1", "a2", "a3")
+			next.Force = random.Float64() < 0.4
+			next.Object = random.object(false, false)
+		} else if random.Float64() < 0.6 {
+			// A small change.
+			mutated := copyOf(live.(*unstructured.Unstructured).Object)
+			changes := random.object(false, false)
+			if _, ok := mutated["spec"].(object); !ok {
+				mutated["spec"] = object{}
+			}
+			for name, value := range changes["spec"].(object) {
+				if random.Float64() < 0.3 {
+					mutated["spec"].(object)[name] = value
+				} else if random.Float64() < 0.2 {
+					delete(mutated["spec"].(object), name)
+				}
+			}
+			if metadata, ok := mutated["metadata"].(object); ok {
+				delete(metadata, "managedFields")
+			}
+			next.Object = mutated
+		}
+		written := &unstructured.Unstructured{Object: copyOf(next.Object)}
+		var out runtime.Object
+		if next.Operation == "Apply" {
+			out, err = manager.Apply(live.DeepCopyObject(), written, next.Manager, next.Force)
+		} else {
+			out, err = manager.Update(live.DeepCopyObject(), written, next.Manager)
+		}
+		if err != nil {
+			next.Error = err.Error()
+		} else {
+			// With a uid, the object is known to exist.
+			out.(*unstructured.Unstructured).SetUID("uid")
+			live = out
+			recorded := out.DeepCopyObject().(*unstructured.Unstructured)
+			entries := recorded.GetManagedFields()
+			for i := range entries {
+				entries[i].Time = nil
+			}
+			recorded.SetManagedFields(entries)
+			next.Live = recorded.Object
+		}
+		steps = append(steps, next)
+	}
+	return steps
+}
+
+func empty() *unstructured.Unstructured {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(kind)
+	return object
+}
+
+// same is the conversion between the one version and itself, and the decoding that drops nulls.
+type same struct{}
+
+func (same) Convert(in, out, context any) error { return fmt.Errorf("not implemented") }
+func (same) ConvertToVersion(in runtime.Object, _ runtime.GroupVersioner) (runtime.Object, error) {
+	return in, nil
+}
+func (same) ConvertFieldLabel(_ schema.GroupVersionKind, label, value string) (string, string, error) {
+	return label, value, nil
+}
+func (same) New(schema.GroupVersionKind) (runtime.Object, error) { return empty(), nil }
+func (same) Default(in runtime.Object) {
+	content := in.(*unstructured.Unstructured).Object
+	dropNulls(content)
+}
+
+func dropNulls(value any) {
+	switch value := value.(type) {
+	case object:
+		for name, member := range value {
+			if member == nil {
+				delete(value, name)
+			} else if name != "free" && name != "fieldsV1" {
+				dropNulls(member)
+			}
+		}
+	case []any:
+		for _, item := range value {
+			dropNulls(item)
+		}
+	}
+}
+
+type patched struct {
+	Old    object `json:"old"`
+	New    object `json:"new"`
+	Patch  object `json:"patch"`
+	Other  object `json:"other"`
+	Merged object `json:"merged,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+// patchCase records the patch between two objects, and what it makes of a third one.
+func patchCase(random generator, schemas map[string]*spec.Schema) patched {
+	meta := strategicpatch.PatchMetaFromOpenAPIV3{SchemaList: schemas, Schema: schemas["Example"]}
+	c := patched{Old: random.object(true, false), New: random.object(true, false), Other: random.object(true, false)}
+	patch, err := strategicpatch.CreateTwoWayMergeMapPatchUsingLookupPatchMeta(copyOf(c.Old), copyOf(c.New), meta)
+	check(err)
+	c.Patch = copyOf(object(patch))
+	merged, err := strategicpatch.StrategicMergeMapPatchUsingLookupPatchMeta(copyOf(c.Other), copyOf(c.Patch), meta)
+	if err != nil {
+		c.Error = err.Error()
+	} else {
+		c.Merged = merged
+		dropNulls(c.Merged)
+	}
+	return c
+}
+
+type generator struct{ *rand.Rand }
+
+func (g generator) pick(texts ...string) string { return texts[g.Intn(len(texts))] }
+
+// some returns a few of the texts, in random order.
+func (g generator) some(duplicates bool, texts ...string) []any {
+	g.Shuffle(len(texts), func(i, j int) { texts[i], texts[j] = texts[j], texts[i] })
+	out := []any{}
+	for _, text := range texts[:g.Intn(len(texts)+1)] {
+		out = append(out, text)
+		if duplicates && g.Float64() < 0.2 {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// object returns a random object. A patch cannot have two items with one merge key, nor free-form content.
+func (g generator) object(patch, duplicates bool) object {
+	spec := object{}
+	maybe := func(name string, value func() any) {
+		if g.Float64() < 0.45 {
+			spec[name] = value()
+		}
+	}
+	maybe("number", func() any { return g.Intn(3) })
+	maybe("text", func() any { return g.pick("x", "y") })
+	maybe("either", func() any {
+		if g.Intn(2) == 0 {
+			return g.Intn(2)
+		}
+		return "50%"
+	})
+	maybe("struct", func() any { return g.structure() })
+	maybe("whole", func() any { return g.structure() })
+	maybe("retained", func() any { return g.structure() })
+	maybe("plain", func() any { return g.some(duplicates, "1", "2", "3") })
+	maybe("set", func() any { return g.some(duplicates, "a", "b", "c", "d", "e") })
+	maybe("ports", func() any { return g.ports(patch, duplicates) })
+	maybe("items", func() any {
+		items := []any{}
+		for _, name := range g.some(duplicates, "k", "l", "m", "n") {
+			item := object{"name": name}
+			if g.Intn(2) == 0 {
+				item["value"] = g.pick("x", "y")
+			}
+			if g.Intn(3) == 0 {
+				item["struct"] = g.structure()
+			}
+			if g.Intn(3) == 0 {
+				item["ports"] = g.ports(patch, duplicates)
+			}
+			items = append(items, item)
+		}
+		return items
+	})
+	if !patch {
+		maybe("free", func() any {
+			free := object{}
+			for _, name := range g.some(false, "p", "q", "r") {
+				switch g.Intn(4) {
+				case 0:
+					free[name.(string)] = g.Intn(2)
+				case 1:
+					free[name.(string)] = g.some(false, "1", "2")
+				case 2:
+					free[name.(string)] = object{g.pick("s", "t"): g.pick("x", "y")}
+				default:
+					free[name.(string)] = nil
+				}
+			}
+			return free
+		})
+	}
+	metadata := object{"name": "example"}
+	if g.Intn(3) == 0 {
+		labels := object{}
+		for _, name := range g.some(false, "p", "q") {
+			labels[name.(string)] = g.pick("x", "y")
+		}
+		metadata["labels"] = labels
+	}
+	if g.Intn(3) == 0 {
+		metadata["finalizers"] = g.some(false, "f", "g")
+	}
+	return copyOf(object{"apiVersion": "example.com/v1", "kind": "Example", "metadata": metadata, "spec": spec})
+}
+
+func (g generator) structure() any {
+	out := object{}
+	if g.Intn(2) == 0 {
+		out["a"] = g.pick("x", "y")
+	}
+	if g.Intn(2) == 0 {
+		out["b"] = g.Intn(2)
+	}
+	if g.Intn(3) == 0 {
+		out["set"] = g.some(false, "a", "b", "c")
+	}
+	if g.Intn(3) == 0 {
+		entries := object{}
+		for _, name := range g.some(false, "p", "q", "r") {
+			entries[name.(string)] = g.pick("x", "y")
+		}
+		out["map"] = entries
+	}
+	return out
+}
+
+func (g generator) ports(patch, duplicates bool) any {
+	ports := []any{}
+	for _, text := range g.some(duplicates, "1", "2", "3") {
+		port := object{"port": number(text.(string))}
+		if g.Intn(2) == 0 {
+			port["protocol"] = g.pick("TCP", "UDP")
+		}
+		if g.Intn(2) == 0 {
+			port["text"] = g.pick("x", "y")
+		}
+		ports = append(ports, port)
+	}
+	if !patch && g.Intn(4) == 0 {
+		ports = append(ports, object{"port": 4, "protocol": "TCP"}, object{"port": 4, "protocol": "UDP"})
+	}
+	return ports
+}
+

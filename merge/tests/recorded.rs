@@ -1,0 +1,103 @@
+//! What the API server's own code made of random writes and patches.
+//!
+//! `tests/oracle` is the Go program that recorded it, with the modules of Kubernetes 1.36.4:
+//! `go run . apply 1 40 < schema.json > ../recorded/apply.json`, and the same with `patch`.
+//! `RECORDED_APPLY` and `RECORDED_PATCH` name other recordings, for a longer run.
+
+use std::{env, fs};
+
+use genclient_merge::{ManagedFields, Schema, Writer, strategic};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+fn schema() -> Schema {
+    let document = serde_json::from_str(include_str!("oracle/schema.json")).expect("the document is JSON");
+    Schema::from_open_api(&document, "Example").expect("the schema is valid")
+}
+
+fn recording<T: for<'de> Deserialize<'de>>(variable: &str, default: &str) -> T {
+    let text = match env::var_os(variable) {
+        Some(path) => fs::read_to_string(path).expect("the recording is readable"),
+        None => default.to_owned(),
+    };
+    serde_json::from_str(&text).expect("the recording has the expected format")
+}
+
+#[derive(Deserialize)]
+struct Step {
+    operation: String,
+    manager: String,
+    #[serde(default)]
+    force: bool,
+    object: Value,
+    live: Option<Value>,
+    error: Option<String>,
+}
+
+/// Returns the object without what the recording does not have: times, and the order that follows from them.
+fn comparable(object: &Value) -> (Value, Vec<String>) {
+    let managed = ManagedFields::of(object).expect("the entries are valid");
+    let mut entries: Vec<_> =
+        managed.entries().iter().map(|entry| serde_json::to_string(entry).expect("an entry is JSON")).collect();
+    entries.sort();
+    let mut object = object.clone();
+    ManagedFields::default().write_to(&mut object);
+    object["metadata"]["uid"] = json!("uid");
+    (object, entries)
+}
+
+#[test]
+fn writes_have_the_results_that_the_server_has() {
+    let cases: Vec<Vec<Step>> = recording("RECORDED_APPLY", include_str!("recorded/apply.json"));
+    let (mut written, mut refused) = (0, 0);
+    for (number, steps) in cases.iter().enumerate() {
+        let mut live: Option<Value> = None;
+        for (index, step) in steps.iter().enumerate() {
+            let at = format!("case {number}, step {index}, from {live:?}");
+            let writer = Writer::new(&step.manager, "example.com/v1").force(step.force);
+            let result = match step.operation.as_str() {
+                "Apply" => writer.apply(live.as_ref(), &step.object, &schema()),
+                _ => writer.update(live.as_ref(), &step.object, &schema()),
+            };
+            match (&step.live, result) {
+                (Some(expected), Ok(actual)) => {
+                    assert_eq!(comparable(&actual), comparable(expected), "{at}");
+                    written += 1;
+                    live = Some(expected.clone());
+                }
+                (None, Err(error)) => {
+                    assert_eq!(Some(error.to_string()), step.error, "{at}");
+                    refused += 1;
+                }
+                (expected, actual) => {
+                    panic!("{at}: expected {expected:?} or {:?}, got {actual:?}", step.error)
+                }
+            }
+        }
+    }
+    assert!(written > 100 && refused > 10, "{written} writes and {refused} conflicts are too few");
+}
+
+#[derive(Deserialize)]
+struct Patched {
+    old: Value,
+    new: Value,
+    patch: Value,
+    other: Value,
+    merged: Option<Value>,
+    error: Option<String>,
+}
+
+#[test]
+fn patches_have_the_results_that_the_server_has() {
+    let cases: Vec<Patched> = recording("RECORDED_PATCH", include_str!("recorded/patch.json"));
+    assert!(cases.len() > 50, "{} patches are too few", cases.len());
+    for (number, case) in cases.iter().enumerate() {
+        let patch = strategic::diff(&case.old, &case.new, &schema());
+        let patch = patch.unwrap_or_else(|error| panic!("case {number}: {error}"));
+        assert_eq!(patch.unwrap_or_else(|| json!({})), case.patch, "case {number}");
+        let merged = strategic::apply(&case.other, &case.patch, &schema());
+        assert_eq!(merged.as_ref().ok(), case.merged.as_ref(), "case {number}: {merged:?} or {:?}", case.error);
+        assert_eq!(strategic::apply(&case.old, &case.patch, &schema()).as_ref(), Ok(&case.new), "case {number}");
+    }
+}
