@@ -3,6 +3,8 @@
 //! The result is what the manager would have to apply to leave everything as it is. No schema is needed: the set
 //! of fields says which lists have keys.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 use crate::{
@@ -14,8 +16,8 @@ use crate::{
 
 /// Returns the part of an object that consists of the fields of a set.
 ///
-/// An item of a list is found by its key fields, which it keeps, or by its value, and the items keep their order.
-/// A field that has no other field of the set below it is taken as a whole. A field that the object does not
+/// An item of a list is found by its key fields or by its value, and the items keep their order. If none of the key
+/// fields of an item is in the set, it keeps them all. If some are, the others have defaults. A field that has no other field of the set below it is taken as a whole. A field that the object does not
 /// have is left out.
 ///
 /// ```
@@ -48,7 +50,11 @@ pub fn extract(object: &Value, fields: &FieldSet) -> Value {
 /// # Errors
 /// If the object has no `metadata.managedFields` at all, which says nothing about what has been applied, or if an
 /// entry is malformed.
-pub fn extract_applied(object: &Value, manager: &str, subresource: &str) -> Result<Value, ManagedFieldsError> {
+pub fn extract_applied(
+    object: &Value,
+    manager: &str,
+    subresource: &str,
+) -> Result<Value, ManagedFieldsError> {
     let managed = ManagedFields::of(object)?;
     if managed.entries().is_empty() {
         return Err(ManagedFieldsError::Absent);
@@ -80,20 +86,17 @@ fn take(value: &Value, fields: &FieldSet, others: &FieldSet) -> Option<Value> {
             (!taken.is_empty()).then_some(Value::Object(taken))
         }
         Value::Array(items) => {
+            let keys = item_keys(items, fields, others);
+            let items = items.iter().zip(keys).enumerate();
             let taken: Vec<_> =
-                items.iter().enumerate().filter_map(|(at, item)| take_item(item, at, fields, others)).collect();
+                items.filter_map(|(at, (item, key))| take_item(item, at, key, fields, others)).collect();
             (!taken.is_empty()).then_some(Value::Array(taken))
         }
         _ => None,
     }
 }
 
-fn take_element(
-    value: &Value,
-    element: &PathElement,
-    fields: &FieldSet,
-    others: &FieldSet,
-) -> Option<Value> {
+fn take_element(value: &Value, element: &PathElement, fields: &FieldSet, others: &FieldSet) -> Option<Value> {
     let none = FieldSet::new();
     let (is_member, below) = (fields.has(element), fields.below(element));
     let others_below = others.below(element);
@@ -116,19 +119,25 @@ fn empty(value: &Value) -> Value {
     }
 }
 
-fn take_item(item: &Value, at: usize, fields: &FieldSet, others: &FieldSet) -> Option<Value> {
-    let element = match item {
-        Value::Object(members) => key_of(members, fields)
-            .map(|key| PathElement::Key(key.clone()))
-            .unwrap_or(PathElement::Index(at)),
-        Value::Array(_) => PathElement::Index(at),
-        scalar => {
+fn take_item(
+    item: &Value,
+    at: usize,
+    key: Option<&ItemKey>,
+    fields: &FieldSet,
+    others: &FieldSet,
+) -> Option<Value> {
+    let element = match (item, key) {
+        (_, Some(key)) => PathElement::Key(key.clone()),
+        (Value::Object(_) | Value::Array(_), None) => PathElement::Index(at),
+        (scalar, None) => {
             let by_value = PathElement::value(scalar.clone());
             if fields.has(&by_value) { by_value } else { PathElement::Index(at) }
         }
     };
     let mut taken = take_element(item, &element, fields, others)?;
-    if let (PathElement::Key(key), Value::Object(taken)) = (&element, &mut taken) {
+    if let (PathElement::Key(key), Value::Object(taken)) = (&element, &mut taken)
+        && !key.fields().any(|(name, _)| taken.contains_key(name))
+    {
         for (name, _) in key.fields() {
             if let Some(value) = item.get(name) {
                 taken.insert(name.to_owned(), value.clone());
@@ -138,32 +147,44 @@ fn take_item(item: &Value, at: usize, fields: &FieldSet, others: &FieldSet) -> O
     Some(taken)
 }
 
-/// Returns the key of the set that the item has.
+/// Returns the key of each item, of all keys that are owned in the list.
 ///
-/// Of several keys, the one with the most fields counts. An item may lack a key field that has a default.
-fn key_of<'f>(item: &Map<String, Value>, fields: &'f FieldSet) -> Option<&'f ItemKey> {
-    let keys = fields.nodes().filter_map(|(element, ..)| match element {
-        PathElement::Key(key) => Some(key),
-        _ => None,
-    });
-    let matching = keys.filter_map(|key| {
-        let mut present = 0;
-        for (name, value) in key.fields() {
-            match item.get(name) {
-                Some(actual) if json::equal(actual, value) => present += 1,
-                Some(_) => return None,
-                None => {}
-            }
+/// Of several keys that an item has, the one with the most fields counts. An item may lack key fields that have
+/// defaults, if just one of the keys that no other item has fits.
+fn item_keys<'f>(items: &[Value], fields: &'f FieldSet, others: &'f FieldSet) -> Vec<Option<&'f ItemKey>> {
+    let keys: BTreeSet<&ItemKey> = fields
+        .nodes()
+        .chain(others.nodes())
+        .filter_map(|(element, ..)| match element {
+            PathElement::Key(key) => Some(key),
+            _ => None,
+        })
+        .collect();
+    let complete = |item: &Value| {
+        let fitting = keys.iter().filter(|key| fit(item, key) == Some(key.fields().len()));
+        fitting.max_by_key(|key| key.fields().len()).copied()
+    };
+    let mut found: Vec<_> = items.iter().map(complete).collect();
+    let taken: BTreeSet<_> = found.iter().flatten().copied().collect();
+    for (item, found) in items.iter().zip(&mut found).filter(|(_, found)| found.is_none()) {
+        let mut fitting = keys.difference(&taken).filter(|key| fit(item, key).is_some_and(|count| count > 0));
+        if let (Some(key), None) = (fitting.next(), fitting.next()) {
+            *found = Some(key);
         }
-        let is_complete = present == key.fields().len();
-        (present > 0).then_some(((is_complete, present), key))
-    });
-    matching.max_by_key(|(rank, _)| *rank).map(|(_, key)| key)
+    }
+    found
+}
+
+/// Returns how many fields of a key an item has, or `None` if it has one with another value.
+fn fit(item: &Value, key: &ItemKey) -> Option<usize> {
+    let fields = key.fields().filter_map(|(name, value)| Some((item.get(name)?, value)));
+    fields.map(|(actual, value)| json::equal(actual, value).then_some(1)).sum()
 }
 
 /// Copies what an applied configuration needs to name its object.
 fn copy_identity(object: &Value, applied: &mut Value) {
-    for (pointer, name) in [("", "apiVersion"), ("", "kind"), ("/metadata", "name"), ("/metadata", "namespace")]
+    for (pointer, name) in
+        [("", "apiVersion"), ("", "kind"), ("/metadata", "name"), ("/metadata", "namespace")]
     {
         let Some(value) = object.pointer(pointer).and_then(|parent| parent.get(name)) else { continue };
         let Value::Object(root) = &mut *applied else { return };

@@ -29,7 +29,7 @@ pub struct ManagedFieldsEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
     /// The format of the fields, which is always `FieldsV1`.
-    fields_type: FieldsType,
+    pub(crate) fields_type: FieldsType,
     /// The fields that the manager owns.
     #[serde(default, rename = "fieldsV1")]
     pub fields: FieldSet,
@@ -39,7 +39,7 @@ pub struct ManagedFieldsEntry {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum FieldsType {
+pub(crate) enum FieldsType {
     FieldsV1,
 }
 

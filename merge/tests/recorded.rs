@@ -37,8 +37,11 @@ struct Step {
 /// Returns the object without what the recording does not have: times, and the order that follows from them.
 fn comparable(object: &Value) -> (Value, Vec<String>) {
     let managed = ManagedFields::of(object).expect("the entries are valid");
-    let mut entries: Vec<_> =
-        managed.entries().iter().map(|entry| serde_json::to_string(entry).expect("an entry is JSON")).collect();
+    let mut entries: Vec<_> = managed
+        .entries()
+        .iter()
+        .map(|entry| serde_json::to_string(entry).expect("an entry is JSON"))
+        .collect();
     entries.sort();
     let mut object = object.clone();
     ManagedFields::default().write_to(&mut object);
@@ -97,7 +100,16 @@ fn patches_have_the_results_that_the_server_has() {
         let patch = patch.unwrap_or_else(|error| panic!("case {number}: {error}"));
         assert_eq!(patch.unwrap_or_else(|| json!({})), case.patch, "case {number}");
         let merged = strategic::apply(&case.other, &case.patch, &schema());
-        assert_eq!(merged.as_ref().ok(), case.merged.as_ref(), "case {number}: {merged:?} or {:?}", case.error);
-        assert_eq!(strategic::apply(&case.old, &case.patch, &schema()).as_ref(), Ok(&case.new), "case {number}");
+        assert_eq!(
+            merged.as_ref().ok(),
+            case.merged.as_ref(),
+            "case {number}: {merged:?} or {:?}",
+            case.error
+        );
+        assert_eq!(
+            strategic::apply(&case.old, &case.patch, &schema()).as_ref(),
+            Ok(&case.new),
+            "case {number}"
+        );
     }
 }

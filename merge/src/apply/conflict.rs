@@ -70,9 +70,7 @@ impl Conflicts {
         managers.sort_by_cached_key(ManagedFieldsEntry::identity);
         let conflicts: Vec<_> = managers
             .iter()
-            .flat_map(|manager| {
-                manager.fields.iter().map(|path| Conflict { manager: manager.clone(), path })
-            })
+            .flat_map(|manager| manager.fields.iter().map(|path| Conflict { manager: manager.clone(), path }))
             .collect();
         (!conflicts.is_empty()).then_some(Self(conflicts))
     }

@@ -156,12 +156,7 @@ impl Writer {
     ///
     /// If nothing changes, the time of the manager's entry stays. An object that has no managed fields yet gets
     /// them: what it has belongs to the manager `before-first-apply`.
-    pub fn apply(
-        &self,
-        live: Option<&Value>,
-        config: &Value,
-        schema: &Schema,
-    ) -> Result<Value, ApplyError> {
+    pub fn apply(&self, live: Option<&Value>, config: &Value, schema: &Schema) -> Result<Value, ApplyError> {
         self.check_config(config)?;
         typed::validate(config, schema, Duplicates::Refused).map_err(ApplyError::Invalid)?;
         let (live, mut managers) = match live {
@@ -270,8 +265,7 @@ impl Writer {
 
     /// Creates the entry of the writer, without fields.
     fn entry(&self, operation: Operation) -> ManagedFieldsEntry {
-        let mut entry =
-            ManagedFieldsEntry::new(&self.manager, operation, &self.api_version, FieldSet::new());
+        let mut entry = ManagedFieldsEntry::new(&self.manager, operation, &self.api_version, FieldSet::new());
         entry.subresource.clone_from(&self.subresource);
         entry.time.clone_from(&self.time);
         entry

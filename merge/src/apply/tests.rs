@@ -130,7 +130,11 @@ fn several_conflicts_are_listed_by_manager() {
     let live = apply("b", None, json!({ "cidr": "x", "ports": [{ "port": 80, "name": "http" }] }));
     let live = writer("a")
         .subresource("scale")
-        .update(Some(&live), &network(json!({ "cidr": "x", "ports": live["spec"]["ports"], "gateway": "g" })), &schema())
+        .update(
+            Some(&live),
+            &network(json!({ "cidr": "x", "ports": live["spec"]["ports"], "gateway": "g" })),
+            &schema(),
+        )
         .expect("the object is valid");
     let error = writer("c")
         .apply(
@@ -190,10 +194,7 @@ fn what_is_no_longer_applied_is_removed_unless_somebody_else_owns_it() {
     let live = apply("b", Some(&live), json!({ "zones": ["2", "3"], "ports": [{ "port": 80 }] }));
     assert_eq!(live["spec"]["zones"], json!(["1", "2", "3"]));
     let next = apply("a", Some(&live), json!({ "cidr": "x" }));
-    assert_eq!(
-        next["spec"],
-        json!({ "cidr": "x", "zones": ["2", "3"], "ports": [{ "port": 80 }] })
-    );
+    assert_eq!(next["spec"], json!({ "cidr": "x", "zones": ["2", "3"], "ports": [{ "port": 80 }] }));
     let port = "k:{\"port\":80,\"protocol\":\"TCP\"}";
     assert_eq!(
         owners(&next),
@@ -315,7 +316,8 @@ fn subresources_have_owners_of_their_own() {
     status.as_object_mut().expect("an object").remove("spec");
     status["status"] = json!({ "phase": "Ready" });
     let spec = FieldSet::from_iter([FieldPath::of_fields(["spec"])]);
-    let applied = writer("a").subresource("status").reset_fields(spec.clone()).apply(Some(&live), &status, &schema());
+    let applied =
+        writer("a").subresource("status").reset_fields(spec.clone()).apply(Some(&live), &status, &schema());
     let applied = applied.expect("there is no conflict");
     let managed = ManagedFields::of(&applied).expect("the entries are valid");
     assert_eq!(
@@ -331,7 +333,8 @@ fn subresources_have_owners_of_their_own() {
     let mut new = applied.clone();
     new["spec"]["cidr"] = json!("ignored");
     new["status"]["phase"] = json!("Failed");
-    let updated = writer("u").subresource("status").reset_fields(spec).update(Some(&applied), &new, &schema());
+    let updated =
+        writer("u").subresource("status").reset_fields(spec).update(Some(&applied), &new, &schema());
     let updated = ManagedFields::of(&updated.expect("the object is valid")).expect("the entries are valid");
     let fields: Vec<_> = updated.entries().iter().map(|entry| entry.fields.to_json()).collect();
     assert_eq!(fields, [json!({ "f:spec": { "f:cidr": {} } }), json!({ "f:status": { "f:phase": {} } })]);
@@ -400,8 +403,7 @@ fn the_oldest_updaters_are_merged_when_there_are_more_than_ten() {
     }
     let managed = ManagedFields::of(&live).expect("the entries are valid");
     let names: Vec<_> = managed.entries().iter().map(|entry| entry.manager.as_str()).collect();
-    let expected =
-        ["applier", "ancient-changes", "u3", "u4", "u5", "u6", "u7", "u8", "u9", "u10", "u11"];
+    let expected = ["applier", "ancient-changes", "u3", "u4", "u5", "u6", "u7", "u8", "u9", "u10", "u11"];
     assert_eq!(names, expected);
     let ancient = &managed.entries()[1];
     assert_eq!(ancient.time.as_deref(), Some("2026-01-01T00:00:02Z"));

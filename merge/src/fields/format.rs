@@ -111,8 +111,7 @@ fn read<'v>(fields: &'v Value, at: &mut Vec<&'v str>) -> Result<(FieldSet, bool)
 /// Returns the element, or `None` if it is of an unknown type.
 fn read_element(key: &str, at: &[&str]) -> Result<Option<PathElement>, FieldsError> {
     let no_type = || FieldsError::NoType { at: location(at), key: key.to_owned() };
-    let malformed =
-        |reason: String| FieldsError::Malformed { at: location(at), key: key.to_owned(), reason };
+    let malformed = |reason: String| FieldsError::Malformed { at: location(at), key: key.to_owned(), reason };
 
     let mut characters = key.chars();
     let kind = characters.next().ok_or_else(no_type)?;
@@ -181,10 +180,8 @@ impl Serialize for Below<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let itself = (self.member && !self.set.is_empty())
             .then(|| (".".to_owned(), Below { set: &EMPTY, member: false }));
-        let nodes = self
-            .set
-            .nodes()
-            .map(|(element, member, set)| (write_element(element), Below { set, member }));
+        let nodes =
+            self.set.nodes().map(|(element, member, set)| (write_element(element), Below { set, member }));
         serializer.collect_map(itself.into_iter().chain(nodes))
     }
 }

@@ -114,9 +114,13 @@ fn fields_that_are_nested_too_deep_are_refused() {
 #[test]
 fn membership_is_exact() {
     let fields = set(&[&["a"], &["b", "c"]]);
-    for (path, expected) in
-        [(vec!["a"], true), (vec!["b", "c"], true), (vec!["b"], false), (vec!["a", "x"], false), (vec![], false)]
-    {
+    for (path, expected) in [
+        (vec!["a"], true),
+        (vec!["b", "c"], true),
+        (vec!["b"], false),
+        (vec!["a", "x"], false),
+        (vec![], false),
+    ] {
         assert_eq!(fields.contains(&FieldPath::of_fields(path.clone())), expected, "{path:?}");
     }
     assert_eq!(fields.len(), 2);

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{
-    Field, List, ListSharing, Map, PatchRules, PatchStrategy, Scalar, Schema, SchemaError, SchemaProblem, Type,
-    TypeId, common_types, object_meta,
+    Field, List, ListSharing, Map, PatchRules, PatchStrategy, Scalar, Schema, SchemaError, SchemaProblem,
+    Type, TypeId, common_types, object_meta,
 };
 use crate::json;
 

@@ -218,11 +218,7 @@ fn the_rules_of_strategic_patches_belong_to_the_field() {
     );
     assert_eq!(
         fields["volumes"].patch,
-        PatchRules {
-            strategy: PatchStrategy::Merge,
-            merge_key: Some("name".to_owned()),
-            retain_keys: true
-        }
+        PatchRules { strategy: PatchStrategy::Merge, merge_key: Some("name".to_owned()), retain_keys: true }
     );
     assert_eq!(fields["selector"].patch.strategy, PatchStrategy::Replace);
 }
@@ -266,8 +262,7 @@ fn what_cannot_be_read_is_named_with_its_place() {
 
 #[test]
 fn a_schema_that_is_nested_too_deep_is_refused() {
-    let deep = (0..crate::MAX_DEPTH).fold(json!({ "type": "string" }), |inner, _| {
-        json!({ "type": "array", "items": inner })
-    });
+    let deep = (0..crate::MAX_DEPTH)
+        .fold(json!({ "type": "string" }), |inner, _| json!({ "type": "array", "items": inner }));
     assert_eq!(crd(deep).unwrap_err().problem(), &SchemaProblem::TooDeep);
 }

@@ -140,7 +140,8 @@ impl<'s> Patcher<'s> {
         for change in &changes {
             match identity.position(&list, change) {
                 Some(at) => {
-                    let (Value::Object(old), Value::Object(change)) = (list[at].take(), change.clone()) else {
+                    let (Value::Object(old), Value::Object(change)) = (list[at].take(), change.clone())
+                    else {
                         return Err(self.error(StrategicProblem::MixedItems));
                     };
                     self.path.push(PathElement::key([(key, change[key].clone())]));
@@ -239,12 +240,7 @@ impl<'s> Patcher<'s> {
         }
     }
 
-    fn delete_values(
-        &self,
-        object: &mut Map<String, Value>,
-        directive: &str,
-        values: &Value,
-    ) -> Result<()> {
+    fn delete_values(&self, object: &mut Map<String, Value>, directive: &str, values: &Value) -> Result<()> {
         let name = self.target(directive, DELETE_FROM_PRIMITIVE_LIST)?;
         let Value::Array(values) = values else {
             return Err(self.bad_directive(directive, "it must be a list"));
@@ -307,7 +303,9 @@ fn clean(value: Value) -> Option<Value> {
 
 fn clean_object(object: Map<String, Value>) -> Map<String, Value> {
     let is_directive = |name: &str| {
-        name == RETAIN_KEYS || name.starts_with(SET_ELEMENT_ORDER) || name.starts_with(DELETE_FROM_PRIMITIVE_LIST)
+        name == RETAIN_KEYS
+            || name.starts_with(SET_ELEMENT_ORDER)
+            || name.starts_with(DELETE_FROM_PRIMITIVE_LIST)
     };
     let members = object.into_iter().filter(|(name, value)| !value.is_null() && !is_directive(name));
     members.filter_map(|(name, value)| Some((name, clean(value)?))).collect()

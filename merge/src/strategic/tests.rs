@@ -194,7 +194,11 @@ fn retained_keys_are_listed() {
             "$setElementOrder/volumes": [item("a"), item("b")],
         }),
     );
-    check(json!({ "strategy": item("a") }), json!({ "strategy": {} }), json!({ "strategy": { "name": null } }));
+    check(
+        json!({ "strategy": item("a") }),
+        json!({ "strategy": {} }),
+        json!({ "strategy": { "name": null } }),
+    );
 }
 
 #[test]
@@ -254,8 +258,12 @@ fn items_of_the_server_keep_their_places() {
         }
         let patched = apply(&json!({ "items": list(live) }), &change, &schema())
             .unwrap_or_else(|error| panic!("{live} with {change}: {error}"));
-        let names: String =
-            patched["items"].as_array().expect("a list").iter().filter_map(|item| item["name"].as_str()).collect();
+        let names: String = patched["items"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .filter_map(|item| item["name"].as_str())
+            .collect();
         assert_eq!(names, merged, "{live} with {change}");
     }
 }

@@ -104,7 +104,8 @@ impl Walker<'_> {
         right: Option<&serde_json::Map<String, Value>>,
         map: &Map,
     ) {
-        let only_right = right.into_iter().flatten().filter(|(name, _)| left.is_none_or(|left| !left.contains_key(*name)));
+        let only_right =
+            right.into_iter().flatten().filter(|(name, _)| left.is_none_or(|left| !left.contains_key(*name)));
         for (name, _) in left.into_iter().flatten().chain(only_right) {
             let Some(id) = map.type_of(name) else { continue };
             self.path.push(PathElement::field(name));

@@ -54,8 +54,10 @@ impl Walker<'_> {
 
     fn list(&mut self, value: &Value, list: &List) {
         let Value::Array(items) = value else { return };
-        let elements: Vec<_> =
-            items.iter().filter_map(|item| Some((item_element(self.schema, list, item).ok()?, item))).collect();
+        let elements: Vec<_> = items
+            .iter()
+            .filter_map(|item| Some((item_element(self.schema, list, item).ok()?, item)))
+            .collect();
         let mut counts = BTreeMap::new();
         for (element, _) in &elements {
             *counts.entry(element.clone()).or_insert(0) += 1;

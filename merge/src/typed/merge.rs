@@ -92,8 +92,11 @@ impl Merger<'_> {
         for (element, item) in left {
             in_left.entry(element).and_modify(|item| *item = None).or_insert(Some(item));
         }
-        let mut shared: VecDeque<&PathElement> =
-            right.iter().map(|(element, _)| element).filter(|element| in_left.contains_key(element)).collect();
+        let mut shared: VecDeque<&PathElement> = right
+            .iter()
+            .map(|(element, _)| element)
+            .filter(|element| in_left.contains_key(element))
+            .collect();
 
         let mut merged = Vec::new();
         let mut done: BTreeSet<&PathElement> = BTreeSet::new();
