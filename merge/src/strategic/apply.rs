@@ -32,7 +32,7 @@ impl<'s> Patcher<'s> {
     ) -> Result<Map<String, Value>> {
         if let Some(directive) = patch.remove(PATCH) {
             return match directive.as_str() {
-                Some(REPLACE) => Ok(clean_object(patch)),
+                Some(REPLACE) => Ok(decoded_object(patch)),
                 Some(DELETE) => Ok(Map::new()),
                 _ => Err(self.bad_directive(PATCH, "an object can be deleted or replaced")),
             };
@@ -66,7 +66,7 @@ impl<'s> Patcher<'s> {
             (Some(Value::Object(old)), Value::Object(change)) => {
                 let FieldRules { rules, schema } = self.checked(field(self.schema, id, &name))?;
                 Some(Value::Object(if rules.strategy == PatchStrategy::Replace {
-                    clean_object(change)
+                    decoded_object(change)
                 } else {
                     self.objects(old, change, schema)?
                 }))
@@ -86,7 +86,7 @@ impl<'s> Patcher<'s> {
     /// Merges a patch into a list, or replaces the list if that is what its strategy says.
     fn lists(&mut self, list: Vec<Value>, patch: Vec<Value>, field: &FieldRules<'_>) -> Result<Vec<Value>> {
         if field.rules.strategy != PatchStrategy::Merge {
-            return Ok(patch.into_iter().filter_map(clean).collect());
+            return Ok(patch.into_iter().map(decoded).collect());
         }
         match self.checked(item_kind(&[&list, &patch]))? {
             None => Ok(list),
@@ -132,7 +132,7 @@ impl<'s> Patcher<'s> {
             }
         }
         if replace {
-            return Ok(changes.into_iter().filter_map(clean).collect());
+            return Ok(changes.into_iter().map(decoded).collect());
         }
         let identity = Identity::Key(key);
         self.checked(identity.check(&changes))?;
@@ -148,7 +148,7 @@ impl<'s> Patcher<'s> {
                     list[at] = Value::Object(self.objects(old, change, id)?);
                     self.path.pop();
                 }
-                None => list.extend(clean(change.clone())),
+                None => list.push(decoded(change.clone())),
             }
         }
         self.checked(identity.check(&list))?;
@@ -195,7 +195,11 @@ impl<'s> Patcher<'s> {
         };
         self.checked(identity.check(wanted))?;
         self.check_order(change.as_deref().unwrap_or_default(), wanted, identity, directive)?;
-        let before = old.clone().unwrap_or_default();
+        let before = places(old.as_deref(), change.as_deref(), identity);
+        let is_empty = before.is_empty() && change.as_ref().is_none_or(Vec::is_empty);
+        if is_empty && (old.is_some() || change.is_some()) {
+            return Err(self.error(StrategicProblem::NothingToOrder));
+        }
         let merged = match (old, change) {
             (None, None) => return Ok(None),
             (Some(old), None) => old,
@@ -290,23 +294,55 @@ impl<'s> Patcher<'s> {
     }
 }
 
-/// Returns a value of a patch as it is where there was none: without directives and without nulls in objects, or
-/// `None` if the value itself is a directive.
+/// Returns the places that items have before they are put into order: those in the old list, and those of deleted
+/// items for new ones. That is how the API server's code comes out, which deletes and appends in place.
+fn places(old: Option<&[Value]>, change: Option<&[Value]>, identity: Identity<'_>) -> Vec<Value> {
+    let (old, change) = (old.unwrap_or_default(), change.unwrap_or_default());
+    let (deletions, changes): (Vec<_>, Vec<_>) =
+        change.iter().cloned().partition(|item| item.get(PATCH).and_then(Value::as_str) == Some(DELETE));
+    let is_deleted = |item: &&Value| identity.position(&deletions, item).is_some();
+    let mut places: Vec<Value> = old.iter().filter(|item| !is_deleted(item)).cloned().collect();
+    let is_new = |item: &Value| identity.position(old, item).is_none();
+    let room = old.len() - places.len();
+    places.extend(changes.into_iter().filter(is_new).take(room));
+    places
+}
+
+/// Returns a value of a patch as it is where there was none: without nulls in objects, and without what the patch
+/// deletes, or `None` if that is the value itself.
 fn clean(value: Value) -> Option<Value> {
     match value {
         Value::Object(object) if object.contains_key(PATCH) => None,
-        Value::Object(object) => Some(Value::Object(clean_object(object))),
+        Value::Object(object) => {
+            let members = present(object).filter_map(|(name, value)| Some((name, clean(value)?)));
+            Some(Value::Object(members.collect()))
+        }
         Value::Array(items) => Some(Value::Array(items.into_iter().filter_map(clean).collect())),
         other => Some(other),
     }
 }
 
-fn clean_object(object: Map<String, Value>) -> Map<String, Value> {
+/// Returns a value of a patch as it is where the server takes it unread: nulls and directives are lost when the
+/// object is decoded, and what a directive would have deleted stays.
+fn decoded(value: Value) -> Value {
+    match value {
+        Value::Object(object) => Value::Object(decoded_object(object)),
+        Value::Array(items) => Value::Array(items.into_iter().map(decoded).collect()),
+        other => other,
+    }
+}
+
+fn decoded_object(object: Map<String, Value>) -> Map<String, Value> {
+    present(object).map(|(name, value)| (name, decoded(value))).collect()
+}
+
+/// Returns the members that are neither null nor directives.
+fn present(object: Map<String, Value>) -> impl Iterator<Item = (String, Value)> {
     let is_directive = |name: &str| {
-        name == RETAIN_KEYS
+        name == PATCH
+            || name == RETAIN_KEYS
             || name.starts_with(SET_ELEMENT_ORDER)
             || name.starts_with(DELETE_FROM_PRIMITIVE_LIST)
     };
-    let members = object.into_iter().filter(|(name, value)| !value.is_null() && !is_directive(name));
-    members.filter_map(|(name, value)| Some((name, clean(value)?))).collect()
+    object.into_iter().filter(move |(name, value)| !value.is_null() && !is_directive(name))
 }

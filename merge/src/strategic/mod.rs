@@ -74,6 +74,9 @@ pub enum StrategicProblem {
     /// The items of a list are not all objects, or not all scalars of one type.
     #[error("the items of a list that is merged must all have one type, and must not be lists or null")]
     MixedItems,
+    /// The patch sets the order of a list that has no items, which the API server does not accept.
+    #[error("there are no items to put into order")]
+    NothingToOrder,
     /// A directive has a value that it cannot have.
     #[error("malformed directive `{directive}`: {reason}")]
     Directive {

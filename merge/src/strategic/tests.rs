@@ -285,6 +285,20 @@ fn what_is_new_has_neither_directives_nor_nulls() {
 }
 
 #[test]
+fn directives_below_a_new_item_are_not_carried_out() {
+    applies(
+        json!({ "items": [] }),
+        json!({ "items": [{ "name": "a", "items": [item("x"), { "name": "y", "$patch": "delete" }] }] }),
+        json!({ "items": [{ "name": "a", "items": [item("x"), item("y")] }] }),
+    );
+    applies(
+        json!({}),
+        json!({ "items": [{ "name": "a", "items": [item("x"), { "name": "y", "$patch": "delete" }] }] }),
+        json!({ "items": [{ "name": "a", "items": [item("x")] }] }),
+    );
+}
+
+#[test]
 fn a_value_of_another_type_is_replaced() {
     applies(json!({ "labels": "x" }), json!({ "labels": { "a": "1" } }), json!({ "labels": { "a": "1" } }));
     applies(json!({ "items": null }), json!({ "items": [item("a")] }), json!({ "items": [item("a")] }));
@@ -292,7 +306,7 @@ fn a_value_of_another_type_is_replaced() {
 
 #[test]
 fn malformed_patches_are_refused_with_the_place() {
-    let old = json!({ "items": [item("a")], "finalizers": ["a"], "strategy": item("a"), "keyless": [{}] });
+    let old = json!({ "items": [item("a")], "finalizers": ["a"], "strategy": item("a"), "keyless": [{}], "volumes": [] });
     for (patch, message) in [
         (json!([]), "expected an object, got a list"),
         (
@@ -337,6 +351,10 @@ fn malformed_patches_are_refused_with_the_place() {
         (
             json!({ "$deleteFromPrimitiveList/finalizers": "a" }),
             "malformed directive `$deleteFromPrimitiveList/finalizers`: it must be a list",
+        ),
+        (
+            json!({ "$setElementOrder/volumes": [item("a")] }),
+            ".volumes: there are no items to put into order",
         ),
         (json!({ "$setElementOrder/gone": ["a"] }), ".gone: field not declared in schema"),
     ] {
