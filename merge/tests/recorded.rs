@@ -1,8 +1,8 @@
 //! What the API server's own code made of random writes and patches.
 //!
 //! `tests/oracle` is the Go program that recorded it, with the modules of Kubernetes 1.36.4:
-//! `go run . apply 1 40 < schema.json > ../recorded/apply.json`, and the same with `patch`.
-//! `RECORDED_APPLY` and `RECORDED_PATCH` name other recordings, for a longer run.
+//! `go run . apply 1 40 < schema.json > ../recorded/apply.json`, and the same with `deduced 1 20` and `patch 1 80`.
+//! `RECORDED_APPLY`, `RECORDED_DEDUCED` and `RECORDED_PATCH` name other recordings, for a longer run.
 
 use std::{env, fs};
 
@@ -51,7 +51,20 @@ fn comparable(object: &Value) -> (Value, Vec<String>) {
 
 #[test]
 fn writes_have_the_results_that_the_server_has() {
-    let cases: Vec<Vec<Step>> = recording("RECORDED_APPLY", include_str!("recorded/apply.json"));
+    let cases: Vec<_> = recording("RECORDED_APPLY", include_str!("recorded/apply.json"));
+    let (written, refused) = replay(&cases, &schema());
+    assert!(written > 100 && refused > 10, "{written} writes and {refused} conflicts are too few");
+}
+
+#[test]
+fn writes_without_a_schema_have_the_results_that_the_server_has() {
+    let cases: Vec<_> = recording("RECORDED_DEDUCED", include_str!("recorded/deduced.json"));
+    let (written, refused) = replay(&cases, &Schema::deduced());
+    assert!(written > 50 && refused > 10, "{written} writes and {refused} conflicts are too few");
+}
+
+/// Writes each object as it was recorded, and returns how many writes and how many conflicts there were.
+fn replay(cases: &[Vec<Step>], schema: &Schema) -> (usize, usize) {
     let (mut written, mut refused) = (0, 0);
     for (number, steps) in cases.iter().enumerate() {
         let mut live: Option<Value> = None;
@@ -59,8 +72,8 @@ fn writes_have_the_results_that_the_server_has() {
             let at = format!("case {number}, step {index}, from {live:?}");
             let writer = Writer::new(&step.manager, "example.com/v1").force(step.force);
             let result = match step.operation.as_str() {
-                "Apply" => writer.apply(live.as_ref(), &step.object, &schema()),
-                _ => writer.update(live.as_ref(), &step.object, &schema()),
+                "Apply" => writer.apply(live.as_ref(), &step.object, schema),
+                _ => writer.update(live.as_ref(), &step.object, schema),
             };
             match (&step.live, result) {
                 (Some(expected), Ok(actual)) => {
@@ -78,7 +91,7 @@ fn writes_have_the_results_that_the_server_has() {
             }
         }
     }
-    assert!(written > 100 && refused > 10, "{written} writes and {refused} conflicts are too few");
+    (written, refused)
 }
 
 #[derive(Deserialize)]

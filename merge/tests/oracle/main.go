@@ -1,12 +1,14 @@
-// Records what the API server's own code does. Usage: oracle apply|patch SEED COUNT < schema.json
+// Records what the API server's own code does. Usage: oracle apply|deduced|patch SEED COUNT < schema.json
 package main
 
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand"
 	"os"
 	"reflect"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -34,9 +36,14 @@ func main() {
 	random := generator{rand.New(rand.NewSource(int64(seed)))}
 	cases := []any{}
 	for range count {
-		if os.Args[1] == "apply" {
-			cases = append(cases, applyCase(random, schemas))
-		} else {
+		switch os.Args[1] {
+		case "apply":
+			converter, err := managedfields.NewTypeConverter(schemas, false)
+			check(err)
+			cases = append(cases, applyCase(random, converter, same{dropNulls: true}))
+		case "deduced":
+			cases = append(cases, applyCase(random, managedfields.NewDeducedTypeConverter(), same{}))
+		default:
 			cases = append(cases, patchCase(random, schemas))
 		}
 	}
@@ -84,10 +91,8 @@ type step struct {
 }
 
 // applyCase writes one object several times, and records it after every write.
-func applyCase(random generator, schemas map[string]*spec.Schema) []step {
-	converter, err := managedfields.NewTypeConverter(schemas, false)
-	check(err)
-	manager, err := managedfields.NewDefaultCRDFieldManager(converter, same{}, same{}, same{}, kind, kind.GroupVersion(), "", nil)
+func applyCase(random generator, converter managedfields.TypeConverter, same same) []step {
+	manager, err := managedfields.NewDefaultCRDFieldManager(converter, same, same, same, kind, kind.GroupVersion(), "", nil)
 	check(err)
 	var live runtime.Object = empty()
 	steps := []step{}
@@ -104,9 +109,9 @@ func applyCase(random generator, schemas map[string]*spec.Schema) []step {
 			if _, ok := mutated["spec"].(object); !ok {
 				mutated["spec"] = object{}
 			}
-			for name, value := range changes["spec"].(object) {
+			for _, name := range slices.Sorted(maps.Keys(changes["spec"].(object))) {
 				if random.Float64() < 0.3 {
-					mutated["spec"].(object)[name] = value
+					mutated["spec"].(object)[name] = changes["spec"].(object)[name]
 				} else if random.Float64() < 0.2 {
 					delete(mutated["spec"].(object), name)
 				}
@@ -148,8 +153,9 @@ func empty() *unstructured.Unstructured {
 	return object
 }
 
-// same is the conversion between the one version and itself, and the decoding that drops nulls.
-type same struct{}
+// same is the conversion between the one version and itself, and the decoding that drops nulls if a
+// schema says what is not nullable.
+type same struct{ dropNulls bool }
 
 func (same) Convert(in, out, context any) error { return fmt.Errorf("not implemented") }
 func (same) ConvertToVersion(in runtime.Object, _ runtime.GroupVersioner) (runtime.Object, error) {
@@ -159,9 +165,10 @@ func (same) ConvertFieldLabel(_ schema.GroupVersionKind, label, value string) (s
 	return label, value, nil
 }
 func (same) New(schema.GroupVersionKind) (runtime.Object, error) { return empty(), nil }
-func (same) Default(in runtime.Object) {
-	content := in.(*unstructured.Unstructured).Object
-	dropNulls(content)
+func (s same) Default(in runtime.Object) {
+	if s.dropNulls {
+		dropNulls(in.(*unstructured.Unstructured).Object)
+	}
 }
 
 func dropNulls(value any) {
