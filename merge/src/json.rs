@@ -116,7 +116,7 @@ pub(crate) fn write_json(value: &Value, out: &mut String) {
     match value {
         Value::Null => out.push_str("null"),
         Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-        Value::Number(number) => write_number(number, out, -6),
+        Value::Number(number) => write_number(number, out, 1e-6, 1e21),
         Value::String(text) => write_json_string(text, true, out),
         Value::Array(items) => {
             out.push('[');
@@ -170,7 +170,7 @@ pub(crate) fn write_display(value: &Value, out: &mut String) {
     match value {
         Value::Null => out.push_str("null"),
         Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-        Value::Number(number) => write_number(number, out, -4),
+        Value::Number(number) => write_number(number, out, 1e-4, 1e6),
         Value::String(text) => write_quoted(text, out),
         Value::Array(items) => {
             out.push('[');
@@ -208,22 +208,31 @@ pub(crate) fn write_quoted(text: &str, out: &mut String) {
             _ if character.is_ascii_control() => {
                 let _ = write!(out, "\\x{:02x}", u32::from(character));
             }
-            _ if character.is_control() => push_escape(character, out),
-            _ => out.push(character),
+            _ if character.is_ascii() || is_printable(character) => out.push(character),
+            _ if u32::from(character) > 0xffff => {
+                let _ = write!(out, "\\U{:08x}", u32::from(character));
+            }
+            _ => push_escape(character, out),
         }
     }
     out.push('"');
 }
 
-/// Writes a number. A fraction below `10^smallest`, or one of at least `10^21`, has an exponent.
-fn write_number(number: &Number, out: &mut String, smallest: i32) {
+/// Returns whether a character outside of ASCII has a shape of its own, as letters and marks have and spaces have not.
+fn is_printable(character: char) -> bool {
+    // After another character, the only ones that are escaped are those without a shape.
+    ['a', character].iter().collect::<String>().escape_debug().count() == 2
+}
+
+/// Writes a number. A float has an exponent if it is below `smallest`, or not below `largest`.
+fn write_number(number: &Number, out: &mut String, smallest: f64, largest: f64) {
     if number.is_i64() || number.is_u64() {
         let _ = write!(out, "{number}");
         return;
     }
     let float = as_float(number);
     let magnitude = float.abs();
-    if magnitude != 0.0 && (magnitude < 10f64.powi(smallest) || magnitude >= 1e21) {
+    if magnitude != 0.0 && (magnitude < smallest || magnitude >= largest) {
         let text = format!("{float:e}");
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
         let (sign, digits) = match exponent.strip_prefix('-') {
@@ -320,8 +329,15 @@ mod tests {
     fn values_are_printed_as_go_prints_them() {
         for (value, expected) in [
             (json!("a<b>\"\\\n\u{7}\u{1}\u{85}é"), r#""a<b>\"\\\n\a\x01\u0085é""#),
+            (
+                json!("\u{a0}\u{2028}\u{301}日\u{1f600}\u{e0001}"),
+                "\"\\u00a0\\u2028\u{301}日\u{1f600}\\U000e0001\"",
+            ),
             (json!(1.0), "1"),
             (json!(0.00001), "1e-05"),
+            (json!(999_999.5), "999999.5"),
+            (json!(1_234_567.5), "1.2345675e+06"),
+            (json!(1_234_567), "1234567"),
             (json!(true), "true"),
             (json!(null), "null"),
             (json!([1, "x"]), r#"[1,"x"]"#),

@@ -1,13 +1,16 @@
 //! What the API server's own code made of random writes and patches.
 //!
 //! `tests/oracle` is the Go program that recorded it, with the modules of Kubernetes 1.36.4:
-//! `go run . apply 1 40 < schema.json > ../recorded/apply.json`, and the same with `deduced 1 20` and `patch 1 80`.
-//! `RECORDED_APPLY`, `RECORDED_DEDUCED` and `RECORDED_PATCH` name other recordings, for a longer run.
+//! `go run . apply 1 40 < schema.json > ../recorded/apply.json`, and the same with `deduced 1 20`,
+//! `patch 1 80` and `fields 1 60`. `RECORDED_APPLY` and so on name other recordings, for a longer run.
 
-use std::{env, fs};
+use std::{env, fmt, fs};
 
-use genclient_merge::{ManagedFields, Schema, Writer, strategic};
-use serde::Deserialize;
+use genclient_merge::{FieldSet, ManagedFields, Schema, Writer, strategic};
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor},
+};
 use serde_json::{Value, json};
 
 fn schema() -> Schema {
@@ -124,5 +127,56 @@ fn patches_have_the_results_that_the_server_has() {
             Ok(&case.new),
             "case {number}"
         );
+    }
+}
+
+#[derive(Deserialize)]
+struct Fields {
+    text: String,
+    paths: Vec<String>,
+}
+
+#[test]
+fn sets_have_the_bytes_and_the_paths_that_the_server_writes() {
+    let cases: Vec<Fields> = recording("RECORDED_FIELDS", include_str!("recorded/fields.json"));
+    assert!(cases.len() > 50, "{} sets are too few", cases.len());
+    for case in &cases {
+        let set: FieldSet =
+            serde_json::from_str(&case.text).unwrap_or_else(|error| panic!("{}: {error}", case.text));
+        // Inside of an element the escapes are part of the text. Around it they are up to the serializer.
+        let expected: OrderedKeys = serde_json::from_str(&case.text).expect("it is JSON");
+        let written = serde_json::to_string(&set).expect("a set serializes");
+        let written: OrderedKeys = serde_json::from_str(&written).expect("it is JSON");
+        assert_eq!(written, expected);
+        let paths: Vec<_> = set.iter().map(|path| path.to_string()).collect();
+        assert_eq!(paths, case.paths, "{}", case.text);
+    }
+}
+
+/// The keys of nested objects, in their order.
+#[derive(Debug, PartialEq)]
+struct OrderedKeys(Vec<(String, OrderedKeys)>);
+
+impl<'de> Deserialize<'de> for OrderedKeys {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Keys;
+
+        impl<'de> Visitor<'de> for Keys {
+            type Value = OrderedKeys;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<OrderedKeys, A::Error> {
+                let mut keys = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    keys.push(entry);
+                }
+                Ok(OrderedKeys(keys))
+            }
+        }
+
+        deserializer.deserialize_map(Keys)
     }
 }

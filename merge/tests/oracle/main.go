@@ -1,4 +1,4 @@
-// Records what the API server's own code does. Usage: oracle apply|deduced|patch SEED COUNT < schema.json
+// Records what the API server's own code does. Usage: oracle apply|deduced|fields|patch SEED COUNT < schema.json
 package main
 
 import (
@@ -20,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
 type object = map[string]any
@@ -41,6 +43,8 @@ func main() {
 			converter, err := managedfields.NewTypeConverter(schemas, false)
 			check(err)
 			cases = append(cases, applyCase(random, converter, same{dropNulls: true}))
+		case "fields":
+			cases = append(cases, fieldsCase(random))
 		case "deduced":
 			cases = append(cases, applyCase(random, managedfields.NewDeducedTypeConverter(), same{}))
 		default:
@@ -186,6 +190,59 @@ func dropNulls(value any) {
 			dropNulls(item)
 		}
 	}
+}
+
+type fields struct {
+	Text  string   `json:"text"`
+	Paths []string `json:"paths"`
+}
+
+// fieldsCase records the format of a set, and its paths.
+func fieldsCase(random generator) fields {
+	text := func() string {
+		alphabet := []rune("ab/.:~<>&\"\\\n\t\b\u007f\u2028é日")
+		out := []rune{}
+		for range random.Intn(4) {
+			out = append(out, alphabet[random.Intn(len(alphabet))])
+		}
+		return string(out)
+	}
+	scalar := func() any {
+		switch random.Intn(5) {
+		case 0:
+			return random.Intn(2) == 0
+		case 1:
+			return int64(random.Intn(2000) - 1000)
+		case 2:
+			return float64(random.Intn(2000)-1000) / 8
+		case 3:
+			return []float64{1e21, 1.5e-7, 0.00001, 100, 1234567.5, -2e30}[random.Intn(6)]
+		default:
+			return text()
+		}
+	}
+	set := fieldpath.NewSet()
+	for range random.Intn(6) {
+		path := fieldpath.Path{}
+		for range random.Intn(4) + 1 {
+			switch random.Intn(4) {
+			case 0:
+				path = append(path, fieldpath.KeyElementByFields("a"+text(), scalar(), "b", scalar()))
+			case 1:
+				path = append(path, fieldpath.ValueElement(value.NewValueInterface(scalar())))
+			case 2:
+				path = append(path, fieldpath.IndexElement(random.Intn(12)))
+			default:
+				path = append(path, fieldpath.FieldNameElement(text()))
+			}
+		}
+		set.Insert(path)
+	}
+	json, err := set.ToJSON()
+	check(err)
+	recorded := fields{Text: string(json), Paths: []string{}}
+	set.Iterate(func(path fieldpath.Path) { recorded.Paths = append(recorded.Paths, path.String()) })
+	return recorded
 }
 
 type patched struct {
