@@ -33,10 +33,10 @@ use crate::{
 /// let fields = FieldSet::from_json(&json!({
 ///     "f:spec": { "f:containers": { "k:{\"name\":\"b\"}": { ".": {}, "f:name": {}, "f:image": {} } } },
 /// }))?;
-/// assert_eq!(extract(&object, &fields), json!({ "spec": { "containers": [{ "name": "b", "image": "y" }] } }));
+/// assert_eq!(extract::fields(&object, &fields), json!({ "spec": { "containers": [{ "name": "b", "image": "y" }] } }));
 /// # Ok::<(), genclient_merge::fields::FieldsError>(())
 /// ```
-pub fn extract(object: &Value, fields: &FieldSet) -> Value {
+pub fn fields(object: &Value, fields: &FieldSet) -> Value {
     take(object, fields, &FieldSet::new()).unwrap_or_else(|| Value::Object(Map::new()))
 }
 
@@ -50,11 +50,7 @@ pub fn extract(object: &Value, fields: &FieldSet) -> Value {
 /// # Errors
 /// If the object has no `metadata.managedFields` at all, which says nothing about what has been applied, or if an
 /// entry is malformed.
-pub fn extract_applied(
-    object: &Value,
-    manager: &str,
-    subresource: &str,
-) -> Result<Value, ManagedFieldsError> {
+pub fn applied(object: &Value, manager: &str, subresource: &str) -> Result<Value, ManagedFieldsError> {
     let managed = ManagedFields::of(object)?;
     if managed.entries().is_empty() {
         return Err(ManagedFieldsError::Absent);

@@ -55,7 +55,6 @@ pub mod strategic;
 mod typed;
 
 pub use apply::{ApplyError, Conflicts, Writer};
-pub use extract::{extract, extract_applied};
 pub use fields::FieldSet;
 pub use json::MAX_DEPTH;
 pub use managed::{ManagedFields, ManagedFieldsEntry, Operation};

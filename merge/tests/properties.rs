@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use genclient_merge::{
-    FieldPath, FieldSet, ManagedFields, PathElement, Schema, Writer, extract_applied, merge_patch, strategic,
+    FieldPath, FieldSet, ManagedFields, PathElement, Schema, Writer, extract, merge_patch, strategic,
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -261,7 +261,7 @@ proptest! {
         }
         let live = live.expect("it has been applied");
         let manager = managers[applier];
-        let extracted = extract_applied(&live, manager, "").expect("the object has managed fields");
+        let extracted = extract::applied(&live, manager, "").expect("the object has managed fields");
         let again = Writer::new(manager, VERSION).apply(Some(&live), &extracted, &schema);
         let again = again.expect("a manager does not conflict with what it owns");
         prop_assert_eq!(&again["spec"], &live["spec"]);

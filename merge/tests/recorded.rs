@@ -6,7 +6,7 @@
 
 use std::{env, fmt, fs};
 
-use genclient_merge::{FieldSet, ManagedFields, Schema, Writer, strategic};
+use genclient_merge::{FieldPath, FieldSet, ManagedFields, Schema, Writer, strategic};
 use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, Visitor},
@@ -27,9 +27,18 @@ fn recording<T: for<'de> Deserialize<'de>>(variable: &str, default: &str) -> T {
 }
 
 #[derive(Deserialize)]
+struct Writes {
+    /// An object that was there before its fields were tracked.
+    start: Option<Value>,
+    steps: Vec<Step>,
+}
+
+#[derive(Deserialize)]
 struct Step {
     operation: String,
     manager: String,
+    #[serde(default)]
+    subresource: String,
     #[serde(default)]
     force: bool,
     object: Value,
@@ -67,13 +76,17 @@ fn writes_without_a_schema_have_the_results_that_the_server_has() {
 }
 
 /// Writes each object as it was recorded, and returns how many writes and how many conflicts there were.
-fn replay(cases: &[Vec<Step>], schema: &Schema) -> (usize, usize) {
+fn replay(cases: &[Writes], schema: &Schema) -> (usize, usize) {
     let (mut written, mut refused) = (0, 0);
-    for (number, steps) in cases.iter().enumerate() {
-        let mut live: Option<Value> = None;
-        for (index, step) in steps.iter().enumerate() {
+    for (number, case) in cases.iter().enumerate() {
+        let mut live = case.start.clone();
+        for (index, step) in case.steps.iter().enumerate() {
             let at = format!("case {number}, step {index}, from {live:?}");
-            let writer = Writer::new(&step.manager, "example.com/v1").force(step.force);
+            let reset = if step.subresource.is_empty() { "status" } else { "spec" };
+            let writer = Writer::new(&step.manager, "example.com/v1")
+                .subresource(&step.subresource)
+                .force(step.force)
+                .reset_fields(FieldSet::from_iter([FieldPath::of_fields([reset])]));
             let result = match step.operation.as_str() {
                 "Apply" => writer.apply(live.as_ref(), &step.object, schema),
                 _ => writer.update(live.as_ref(), &step.object, schema),

@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 
-fn fields(value: Value) -> FieldSet {
+fn set(value: Value) -> FieldSet {
     FieldSet::from_json(&value).unwrap_or_else(|error| panic!("{value}: {error}"))
 }
 
@@ -12,9 +12,12 @@ fn leaves_are_taken_as_a_whole_and_the_rest_is_left() {
         "spec": { "a": 1, "b": { "c": [1, { "d": 2 }], "e": 3 }, "f": null },
         "status": { "x": 1 },
     });
-    let owned = fields(json!({ "f:spec": { "f:b": { "f:c": {} }, "f:f": {}, "f:gone": {} } }));
-    assert_eq!(extract(&object, &owned), json!({ "spec": { "b": { "c": [1, { "d": 2 }] }, "f": null } }));
-    assert_eq!(extract(&object, &FieldSet::new()), json!({}));
+    let owned = set(json!({ "f:spec": { "f:b": { "f:c": {} }, "f:f": {}, "f:gone": {} } }));
+    assert_eq!(
+        super::fields(&object, &owned),
+        json!({ "spec": { "b": { "c": [1, { "d": 2 }] }, "f": null } })
+    );
+    assert_eq!(super::fields(&object, &FieldSet::new()), json!({}));
 }
 
 #[test]
@@ -28,7 +31,7 @@ fn items_keep_their_order_and_enough_of_their_keys() {
         "finalizers": ["c", "a", "b"],
         "rows": [{ "x": 1 }, { "x": 2 }],
     });
-    let owned = fields(json!({
+    let owned = set(json!({
         "f:ports": {
             "k:{\"port\":80,\"protocol\":\"TCP\"}": { "f:name": {} },
             "k:{\"port\":443,\"protocol\":\"TCP\"}": { ".": {}, "f:port": {} },
@@ -37,7 +40,7 @@ fn items_keep_their_order_and_enough_of_their_keys() {
         "f:rows": { "i:1": {} },
     }));
     assert_eq!(
-        extract(&object, &owned),
+        super::fields(&object, &owned),
         json!({
             "ports": [{ "port": 443 }, { "port": 80, "protocol": "TCP", "name": "http" }],
             "finalizers": ["c", "b"],
@@ -49,23 +52,22 @@ fn items_keep_their_order_and_enough_of_their_keys() {
 #[test]
 fn an_item_may_lack_a_key_field_that_has_a_default() {
     let object = json!({ "ports": [{ "port": 80, "protocol": "UDP" }, { "port": 80, "name": "http" }] });
-    let owned = fields(json!({ "f:ports": { "k:{\"port\":80,\"protocol\":\"TCP\"}": { "f:name": {} } } }));
-    assert_eq!(extract(&object, &owned), json!({ "ports": [{ "port": 80, "name": "http" }] }));
+    let owned = set(json!({ "f:ports": { "k:{\"port\":80,\"protocol\":\"TCP\"}": { "f:name": {} } } }));
+    assert_eq!(super::fields(&object, &owned), json!({ "ports": [{ "port": 80, "name": "http" }] }));
 }
 
 #[test]
 fn an_item_has_the_key_with_the_most_fields() {
     let object = json!({ "l": [{ "a": 1, "b": 2, "x": 0, "y": 0 }] });
-    let owned =
-        fields(json!({ "f:l": { "k:{\"a\":1}": { "f:x": {} }, "k:{\"a\":1,\"b\":2}": { "f:y": {} } } }));
-    assert_eq!(extract(&object, &owned), json!({ "l": [{ "a": 1, "b": 2, "y": 0 }] }));
+    let owned = set(json!({ "f:l": { "k:{\"a\":1}": { "f:x": {} }, "k:{\"a\":1,\"b\":2}": { "f:y": {} } } }));
+    assert_eq!(super::fields(&object, &owned), json!({ "l": [{ "a": 1, "b": 2, "y": 0 }] }));
 }
 
 #[test]
 fn an_owned_container_stays_when_all_that_was_owned_in_it_is_gone() {
     let object = json!({ "labels": { "other": "x" }, "spec": { "other": 1 } });
-    let owned = fields(json!({ "f:labels": { ".": {}, "f:mine": {} }, "f:spec": { "f:mine": {} } }));
-    assert_eq!(extract(&object, &owned), json!({ "labels": {} }));
+    let owned = set(json!({ "f:labels": { ".": {}, "f:mine": {} }, "f:spec": { "f:mine": {} } }));
+    assert_eq!(super::fields(&object, &owned), json!({ "labels": {} }));
 }
 
 fn network(managed: Value) -> Value {
@@ -103,7 +105,7 @@ fn what_was_applied_has_the_name_of_the_object() {
     ]));
     let identity = json!({ "name": "n", "namespace": "d" });
     assert_eq!(
-        extract_applied(&object, "me", "").expect("there is an entry"),
+        applied(&object, "me", "").expect("there is an entry"),
         json!({
             "apiVersion": "samplecrd.k8s.io/v1",
             "kind": "Network",
@@ -111,7 +113,7 @@ fn what_was_applied_has_the_name_of_the_object() {
             "spec": { "cidr": "10.0.0.0/8" },
         })
     );
-    let status = extract_applied(&object, "me", "status").expect("there is an entry");
+    let status = applied(&object, "me", "status").expect("there is an entry");
     assert_eq!(status["status"], json!({ "phase": "Ready" }));
     assert_eq!(status["metadata"], identity);
     assert_eq!(status.get("spec"), None);
@@ -121,7 +123,7 @@ fn what_was_applied_has_the_name_of_the_object() {
 fn a_manager_that_has_applied_nothing_has_the_name_only() {
     let object = network(json!([entry("other", "Apply", "", json!({ "f:spec": { "f:cidr": {} } }))]));
     assert_eq!(
-        extract_applied(&object, "me", "").expect("there are managed fields"),
+        applied(&object, "me", "").expect("there are managed fields"),
         json!({
             "apiVersion": "samplecrd.k8s.io/v1",
             "kind": "Network",
@@ -133,7 +135,7 @@ fn a_manager_that_has_applied_nothing_has_the_name_only() {
 #[test]
 fn an_object_without_managed_fields_is_an_error_that_names_the_likely_cause() {
     for managed in [json!(null), json!([])] {
-        let error = extract_applied(&network(managed), "me", "").unwrap_err();
+        let error = applied(&network(managed), "me", "").unwrap_err();
         assert!(matches!(error, ManagedFieldsError::Absent));
         assert!(error.to_string().contains("a cache that drops them"), "{error}");
     }
@@ -145,6 +147,6 @@ fn an_empty_object_of_the_manager_does_not_take_the_fields_of_others() {
         entry("me", "Apply", "", json!({ "f:spec": { "f:selector": {}, "f:cidr": {} } })),
         entry("other", "Apply", "", json!({ "f:spec": { "f:selector": { "f:x": {} } } })),
     ]));
-    let applied = extract_applied(&object, "me", "").expect("there is an entry");
-    assert_eq!(applied["spec"], json!({ "cidr": "10.0.0.0/8", "selector": {} }));
+    let mine = applied(&object, "me", "").expect("there is an entry");
+    assert_eq!(mine["spec"], json!({ "cidr": "10.0.0.0/8", "selector": {} }));
 }

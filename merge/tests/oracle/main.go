@@ -85,70 +85,74 @@ func copyOf[T any](value T) T {
 	return out
 }
 
+type writes struct {
+	// An object that was there before its fields were tracked, or nothing.
+	Start object `json:"start,omitempty"`
+	Steps []step `json:"steps"`
+}
+
 type step struct {
-	Operation string `json:"operation"`
-	Manager   string `json:"manager"`
-	Force     bool   `json:"force,omitempty"`
-	Object    object `json:"object"`
-	Live      object `json:"live,omitempty"`
-	Error     string `json:"error,omitempty"`
+	Operation   string `json:"operation"`
+	Manager     string `json:"manager"`
+	Subresource string `json:"subresource,omitempty"`
+	Force       bool   `json:"force,omitempty"`
+	Object      object `json:"object"`
+	Live        object `json:"live,omitempty"`
+	Error       string `json:"error,omitempty"`
 }
 
 // applyCase writes one object several times, and records it after every write.
-func applyCase(random generator, converter managedfields.TypeConverter, same same) []step {
-	manager, err := managedfields.NewDefaultCRDFieldManager(converter, same, same, same, kind, kind.GroupVersion(), "", nil)
-	check(err)
+func applyCase(random generator, converter managedfields.TypeConverter, same same) writes {
+	managers := map[string]*managedfields.FieldManager{}
+	for subresource, reset := range map[string]string{"": "status", "status": "spec"} {
+		filter := fieldpath.NewExcludeSetFilter(fieldpath.NewSet(fieldpath.MakePathOrDie(reset)))
+		filters := map[fieldpath.APIVersion]fieldpath.Filter{"example.com/v1": filter}
+		manager, err := managedfields.NewDefaultCRDFieldManager(converter, same, same, same, kind, kind.GroupVersion(), subresource, filters)
+		check(err)
+		managers[subresource] = manager
+	}
 	var live runtime.Object = empty()
-	steps := []step{}
-	for range 6 {
-		next := step{Operation: "Update", Manager: random.pick("updater", "u2", "a1"), Object: random.object(false, random.Float64() < 0.15)}
-		if random.Float64() < 0.6 {
-			next.Operation, next.Manager = "Apply", random.pick("a1", "a2", "a3")
-			next.Force = random.Float64() < 0.4
-			next.Object = random.object(false, false)
-		} else if random.Float64() < 0.6 {
-			// A small change.
-			mutated := copyOf(live.(*unstructured.Unstructured).Object)
-			changes := random.object(false, false)
-			if _, ok := mutated["spec"].(object); !ok {
-				mutated["spec"] = object{}
-			}
-			for _, name := range slices.Sorted(maps.Keys(changes["spec"].(object))) {
-				if random.Float64() < 0.3 {
-					mutated["spec"].(object)[name] = changes["spec"].(object)[name]
-				} else if random.Float64() < 0.2 {
-					delete(mutated["spec"].(object), name)
-				}
-			}
-			if metadata, ok := mutated["metadata"].(object); ok {
-				delete(metadata, "managedFields")
-			}
-			next.Object = mutated
+	recorded, crowd := writes{}, random.Intn(8) == 0
+	if random.Intn(6) == 0 {
+		recorded.Start = random.object(false, false)
+		start := &unstructured.Unstructured{Object: copyOf(recorded.Start)}
+		start.SetUID("uid")
+		live = start
+	}
+	steps := 6
+	if crowd {
+		steps = 14
+	}
+	for number := range steps {
+		next := random.step(live.(*unstructured.Unstructured).Object)
+		if crowd {
+			next = step{Operation: "Update", Manager: fmt.Sprintf("w%d", random.Intn(14)), Object: random.small(number)}
 		}
 		written := &unstructured.Unstructured{Object: copyOf(next.Object)}
 		var out runtime.Object
+		var err error
 		if next.Operation == "Apply" {
-			out, err = manager.Apply(live.DeepCopyObject(), written, next.Manager, next.Force)
+			out, err = managers[next.Subresource].Apply(live.DeepCopyObject(), written, next.Manager, next.Force)
 		} else {
-			out, err = manager.Update(live.DeepCopyObject(), written, next.Manager)
+			out, err = managers[next.Subresource].Update(live.DeepCopyObject(), written, next.Manager)
 		}
 		if err != nil {
 			next.Error = err.Error()
 		} else {
 			// With a uid, the object is known to exist.
-			out.(*unstructured.Unstructured).SetUID("uid")
 			live = out
-			recorded := out.DeepCopyObject().(*unstructured.Unstructured)
-			entries := recorded.GetManagedFields()
+			out := out.(*unstructured.Unstructured)
+			out.SetUID("uid")
+			entries := out.GetManagedFields()
 			for i := range entries {
 				entries[i].Time = nil
 			}
-			recorded.SetManagedFields(entries)
-			next.Live = recorded.Object
+			out.SetManagedFields(entries)
+			next.Live = copyOf(out.Object)
 		}
-		steps = append(steps, next)
+		recorded.Steps = append(recorded.Steps, next)
 	}
-	return steps
+	return recorded
 }
 
 func empty() *unstructured.Unstructured {
@@ -331,6 +335,44 @@ func (g generator) some(duplicates bool, texts ...string) []any {
 	return out
 }
 
+// step returns a random write. An update is a new object, or a small change of the live one.
+func (g generator) step(live object) step {
+	next := step{Operation: "Update", Manager: g.pick("updater", "u2", "a1"), Object: g.object(false, g.Float64() < 0.15)}
+	if g.Intn(6) == 0 {
+		next.Subresource = "status"
+	}
+	if g.Float64() < 0.6 {
+		next.Operation, next.Manager = "Apply", g.pick("a1", "a2", "a3")
+		next.Force = g.Float64() < 0.4
+		next.Object = g.object(false, false)
+	} else if g.Float64() < 0.6 {
+		next.Object = copyOf(live)
+		spec, ok := next.Object["spec"].(object)
+		if !ok {
+			spec = object{}
+			next.Object["spec"] = spec
+		}
+		changes := g.object(false, false)["spec"].(object)
+		for _, name := range slices.Sorted(maps.Keys(changes)) {
+			if g.Float64() < 0.3 {
+				spec[name] = changes[name]
+			} else if g.Float64() < 0.2 {
+				delete(spec, name)
+			}
+		}
+		if metadata, ok := next.Object["metadata"].(object); ok {
+			delete(metadata, "managedFields")
+		}
+	}
+	return next
+}
+
+// small returns an object of which the first field changes with every number.
+func (g generator) small(number int) object {
+	spec := object{"number": number, "set": g.some(false, "a", "b", "c", "d", "e")}
+	return copyOf(object{"apiVersion": "example.com/v1", "kind": "Example", "metadata": object{"name": "example"}, "spec": spec})
+}
+
 // object returns a random object. A patch cannot have two items with one merge key, nor free-form content.
 func (g generator) object(patch, duplicates bool) object {
 	spec := object{}
@@ -399,7 +441,11 @@ func (g generator) object(patch, duplicates bool) object {
 	if g.Intn(3) == 0 {
 		metadata["finalizers"] = g.some(false, "f", "g")
 	}
-	return copyOf(object{"apiVersion": "example.com/v1", "kind": "Example", "metadata": metadata, "spec": spec})
+	out := object{"apiVersion": "example.com/v1", "kind": "Example", "metadata": metadata, "spec": spec}
+	if !patch && g.Intn(4) == 0 {
+		out["status"] = g.structure()
+	}
+	return copyOf(out)
 }
 
 func (g generator) structure() any {
