@@ -16,31 +16,65 @@ pub enum Operation {
 
 /// One entry of `metadata.managedFields`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(from = "Wire", into = "Wire")]
 pub struct ManagedFieldsEntry {
     /// The name of the manager.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub manager: String,
     /// How the manager wrote the fields.
     pub operation: Operation,
     /// The version of the object that the paths of the fields refer to.
     pub api_version: String,
     /// The time of the last change by the manager, in RFC 3339 and UTC.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
-    /// The format of the fields, which is always `FieldsV1`.
-    pub(crate) fields_type: FieldsType,
     /// The fields that the manager owns.
-    #[serde(default, rename = "fieldsV1")]
     pub fields: FieldSet,
     /// The subresource through which the fields were written, or an empty string for the object itself.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub subresource: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum FieldsType {
+/// An entry as it is written. The order of the fields is that of the API server.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Wire {
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    manager: String,
+    operation: Operation,
+    api_version: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    time: Option<String>,
+    fields_type: FieldsType,
+    #[serde(default, rename = "fieldsV1")]
+    fields: FieldSet,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    subresource: String,
+}
+
+/// The formats of sets of fields.
+#[derive(Serialize, Deserialize)]
+enum FieldsType {
     FieldsV1,
+}
+
+impl From<Wire> for ManagedFieldsEntry {
+    fn from(wire: Wire) -> Self {
+        let Wire {
+            manager,
+            operation,
+            api_version,
+            time,
+            fields_type: FieldsType::FieldsV1,
+            fields,
+            subresource,
+        } = wire;
+        Self { manager, operation, api_version, time, fields, subresource }
+    }
+}
+
+impl From<ManagedFieldsEntry> for Wire {
+    fn from(entry: ManagedFieldsEntry) -> Self {
+        let ManagedFieldsEntry { manager, operation, api_version, time, fields, subresource } = entry;
+        Self { manager, operation, api_version, time, fields_type: FieldsType::FieldsV1, fields, subresource }
+    }
 }
 
 /// What tells an entry apart from others. The order of the fields is that of an entry.
@@ -69,7 +103,6 @@ impl ManagedFieldsEntry {
             operation,
             api_version: api_version.into(),
             time: None,
-            fields_type: FieldsType::FieldsV1,
             fields,
             subresource: String::new(),
         }

@@ -6,7 +6,7 @@
 
 use std::{env, fmt, fs};
 
-use genclient_merge::{FieldPath, FieldSet, ManagedFields, Schema, Writer, strategic};
+use genclient_merge::{FieldPath, FieldSet, ManagedFields, ManagedFieldsEntry, Schema, Writer, strategic};
 use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, Visitor},
@@ -49,11 +49,9 @@ struct Step {
 /// Returns the object without what the recording does not have: times, and the order that follows from them.
 fn comparable(object: &Value) -> (Value, Vec<String>) {
     let managed = ManagedFields::of(object).expect("the entries are valid");
-    let mut entries: Vec<_> = managed
-        .entries()
-        .iter()
-        .map(|entry| serde_json::to_string(entry).expect("an entry is JSON"))
-        .collect();
+    let timeless = managed.into_entries().into_iter().map(|entry| ManagedFieldsEntry { time: None, ..entry });
+    let mut entries: Vec<_> =
+        timeless.map(|entry| serde_json::to_string(&entry).expect("an entry is JSON")).collect();
     entries.sort();
     let mut object = object.clone();
     ManagedFields::default().write_to(&mut object);
@@ -85,6 +83,7 @@ fn replay(cases: &[Writes], schema: &Schema) -> (usize, usize) {
             let reset = if step.subresource.is_empty() { "status" } else { "spec" };
             let writer = Writer::new(&step.manager, "example.com/v1")
                 .subresource(&step.subresource)
+                .at("2026-01-02T03:04:05Z")
                 .force(step.force)
                 .reset_fields(FieldSet::from_iter([FieldPath::of_fields([reset])]));
             let result = match step.operation.as_str() {

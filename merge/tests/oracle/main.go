@@ -113,7 +113,7 @@ func applyCase(random generator, converter managedfields.TypeConverter, same sam
 	}
 	var live runtime.Object = empty()
 	recorded, crowd := writes{}, random.Intn(8) == 0
-	if random.Intn(6) == 0 {
+	if !crowd && random.Intn(6) == 0 {
 		recorded.Start = random.object(false, false)
 		start := &unstructured.Unstructured{Object: copyOf(recorded.Start)}
 		start.SetUID("uid")
@@ -121,12 +121,12 @@ func applyCase(random generator, converter managedfields.TypeConverter, same sam
 	}
 	steps := 6
 	if crowd {
-		steps = 14
+		steps = 13
 	}
 	for number := range steps {
 		next := random.step(live.(*unstructured.Unstructured).Object)
 		if crowd {
-			next = step{Operation: "Update", Manager: fmt.Sprintf("w%d", random.Intn(14)), Object: random.small(number)}
+			next = step{Operation: "Update", Manager: fmt.Sprintf("w%d", random.Intn(40)), Object: labelled(live.(*unstructured.Unstructured).Object, number)}
 		}
 		written := &unstructured.Unstructured{Object: copyOf(next.Object)}
 		var out runtime.Object
@@ -367,10 +367,16 @@ func (g generator) step(live object) step {
 	return next
 }
 
-// small returns an object of which the first field changes with every number.
-func (g generator) small(number int) object {
-	spec := object{"number": number, "set": g.some(false, "a", "b", "c", "d", "e")}
-	return copyOf(object{"apiVersion": "example.com/v1", "kind": "Example", "metadata": object{"name": "example"}, "spec": spec})
+// labelled returns the object with one more label.
+func labelled(live object, number int) object {
+	out := object{"apiVersion": "example.com/v1", "kind": "Example", "metadata": object{"name": "example"}}
+	labels := object{}
+	if metadata, ok := live["metadata"].(object); ok && metadata["labels"] != nil {
+		labels = copyOf(metadata["labels"].(object))
+	}
+	labels[fmt.Sprintf("l%d", number)] = "x"
+	out["metadata"].(object)["labels"] = labels
+	return out
 }
 
 // object returns a random object. A patch cannot have two items with one merge key, nor free-form content.
