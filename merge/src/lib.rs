@@ -38,9 +38,8 @@
 //! ```
 //!
 //! # Limits
-//! Values that are nested more than [`MAX_DEPTH`] levels deep are refused with an error: the functions of this
-//! crate do not overflow the stack, whatever they are given. A `Value` that `serde_json` has parsed is not
-//! nested deeper.
+//! A value that `serde_json` has parsed is nested at most [`MAX_DEPTH`] levels deep. Deeper values, which only a
+//! program can build, are an error for every function that can fail, instead of a stack overflow.
 
 pub mod apply;
 pub mod extract;

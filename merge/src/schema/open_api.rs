@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     Field, List, ListSharing, Map, PatchRules, PatchStrategy, Scalar, Schema, SchemaError, SchemaProblem,
     Type, TypeId, common_types, object_meta,
 };
-use crate::json;
 
 /// Definitions that the API server reads in a way that their schema does not tell.
 const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
@@ -22,7 +21,8 @@ pub(super) fn from_crd(schema: &Value) -> Result<Schema> {
     check_depth(schema)?;
     let definitions = serde_json::Map::from_iter([(object_meta::NAME.to_owned(), object_meta::definition())]);
     let mut reader = Reader::new(&definitions, true);
-    let root = reader.object_of_crd(schema)?;
+    let root = reader.read(&with_object_fields(schema), false)?;
+    let root = reader.add(root);
     reader.finish(root)
 }
 
@@ -43,7 +43,7 @@ pub(super) fn from_document(document: &Value, definition: &str) -> Result<Schema
 }
 
 fn check_depth(document: &Value) -> Result<()> {
-    json::check_depth(document)
+    crate::json::check_depth(document)
         .map_err(|_| SchemaError { at: "the document".to_owned(), problem: SchemaProblem::TooDeep })
 }
 
@@ -121,32 +121,14 @@ impl<'d> Reader<'d> {
         Ok(id)
     }
 
-    /// Reads the root of a CRD, which gets the metadata of all objects.
-    fn object_of_crd(&mut self, schema: &Value) -> Result<TypeId> {
-        let mut root = self.read(schema, false)?;
-        self.add_object_fields(&mut root)?;
-        Ok(self.add(root))
-    }
-
-    fn add_object_fields(&mut self, object: &mut Type) -> Result<()> {
-        let metadata = self.named(object_meta::NAME)?;
-        let string = self.add(Type { scalar: Some(Scalar::String), ..Type::default() });
-        if let Some(map) = &mut object.map {
-            for (name, schema) in [("apiVersion", string), ("kind", string), ("metadata", metadata)] {
-                let field = Field { schema, default: None, patch: PatchRules::default() };
-                map.fields.insert(name.to_owned(), field);
-            }
-        }
-        Ok(())
-    }
-
     /// Returns the type of a part of a schema, which may be a reference to a definition.
     fn type_of(&mut self, schema: &Value, preserve: bool) -> Result<TypeId> {
         let Some(reference) = reference(schema) else {
-            let mut inline = self.read(schema, preserve)?;
-            if self.crd && is_true(schema, "x-kubernetes-embedded-resource") {
-                self.add_object_fields(&mut inline)?;
-            }
+            let inline = if self.crd && is_true(schema, "x-kubernetes-embedded-resource") {
+                self.read(&with_object_fields(schema), preserve)?
+            } else {
+                self.read(schema, preserve)?
+            };
             return Ok(self.add(inline));
         };
         let name = reference.rsplit('/').next().unwrap_or(reference);
@@ -304,6 +286,19 @@ impl<'d> Reader<'d> {
         let at = if self.at.is_empty() { "the schema".to_owned() } else { self.at.concat() };
         SchemaError { at, problem }
     }
+}
+
+/// Returns the schema of an object with the fields that all objects have, in place of what it says of them.
+fn with_object_fields(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    if let Value::Object(schema) = &mut schema
+        && let Value::Object(properties) = schema.entry("properties").or_insert_with(|| json!({}))
+    {
+        properties.insert("apiVersion".to_owned(), json!({ "type": "string" }));
+        properties.insert("kind".to_owned(), json!({ "type": "string" }));
+        properties.insert("metadata".to_owned(), json!({ "$ref": object_meta::NAME }));
+    }
+    schema
 }
 
 fn is_true(schema: &Value, key: &str) -> bool {

@@ -122,6 +122,9 @@ fn every_object_of_a_crd_has_metadata() {
         assert!(!labels.atomic && labels.fields.is_empty());
         assert_eq!(at(&schema, &path(&["apiVersion"])).scalar, Some(Scalar::String));
     }
+    // With these fields, the object does not allow just any others.
+    let bare = Schema::from_crd(&json!({ "type": "object" })).expect("the schema is valid");
+    assert_eq!(at(&bare, &[]).map.as_ref().expect("a map").others, None);
     assert!(
         at(&schema, &["metadata", "ownerReferences", "[]"]).map.as_ref().expect("a map").atomic,
         "an owner reference is written as a whole"
