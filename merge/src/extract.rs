@@ -1,7 +1,7 @@
 //! The part of an object that a manager has applied.
 //!
-//! The result is what the manager would have to apply to leave everything as it is. No schema is needed: the set
-//! of fields says which lists have keys.
+//! A manager that applies the result again changes nothing. No schema is needed: the set of fields says which lists
+//! have keys.
 
 use std::collections::BTreeSet;
 
@@ -16,9 +16,11 @@ use crate::{
 
 /// Returns the part of an object that consists of the fields of a set.
 ///
-/// An item of a list is found by its key fields or by its value, and the items keep their order. If none of the key
-/// fields of an item is in the set, it keeps them all. If some are, the others have defaults. A field that has no other field of the set below it is taken as a whole. A field that the object does not
-/// have is left out.
+/// * A field with no other field of the set below it is taken as a whole.
+/// * An item of a list is found by its key fields or by its value. The items keep their order.
+/// * An item keeps those key fields that are in the set: the others have defaults. If none of them is in the set, it
+///   keeps them all.
+/// * A field that the object does not have is left out.
 ///
 /// ```
 /// use genclient_merge::{FieldSet, extract};
@@ -33,7 +35,10 @@ use crate::{
 /// let fields = FieldSet::from_json(&json!({
 ///     "f:spec": { "f:containers": { "k:{\"name\":\"b\"}": { ".": {}, "f:name": {}, "f:image": {} } } },
 /// }))?;
-/// assert_eq!(extract::fields(&object, &fields), json!({ "spec": { "containers": [{ "name": "b", "image": "y" }] } }));
+/// assert_eq!(
+///     extract::fields(&object, &fields),
+///     json!({ "spec": { "containers": [{ "name": "b", "image": "y" }] } })
+/// );
 /// # Ok::<(), genclient_merge::fields::FieldsError>(())
 /// ```
 pub fn fields(object: &Value, fields: &FieldSet) -> Value {

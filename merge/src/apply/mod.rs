@@ -95,22 +95,53 @@ pub enum ApplyError {
     /// The managed fields of the live object cannot be read.
     #[error("failed to decode managed fields: {0}")]
     ManagedFields(#[from] ManagedFieldsError),
-    /// What is written does not fit the schema.
-    #[error("{}", list(.0))]
-    Invalid(Vec<ValidationError>),
+    /// The configuration does not fit the schema.
+    #[error("failed to create typed patch object ({object}): {}", list(.errors))]
+    InvalidConfiguration {
+        /// The namespace, the name and the kind of the object.
+        object: String,
+        /// What does not fit.
+        errors: Vec<ValidationError>,
+    },
+    /// The new object of an update does not fit the schema.
+    #[error("failed to create typed new object ({object}): {}", list(.errors))]
+    InvalidNew {
+        /// The namespace, the name and the kind of the object.
+        object: String,
+        /// What does not fit.
+        errors: Vec<ValidationError>,
+    },
     /// The live object does not fit the schema.
-    #[error("the live object does not fit the schema: {}", list(.0))]
-    InvalidLive(Vec<ValidationError>),
+    #[error("failed to create typed live object ({object}): {}", list(.errors))]
+    InvalidLive {
+        /// The namespace, the name and the kind of the object.
+        object: String,
+        /// What does not fit.
+        errors: Vec<ValidationError>,
+    },
 }
 
+/// Prints errors in the format of the API server.
 fn list(errors: &[ValidationError]) -> String {
-    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    match errors {
+        [error] => error.to_string(),
+        _ => errors.iter().fold("errors:".to_owned(), |list, error| format!("{list}\n  {error}")),
+    }
+}
+
+/// Names an object in the format of the API server: `namespace/name; group/version, Kind=kind`.
+fn description(object: &Value) -> String {
+    let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let version = text("/apiVersion");
+    let slash = if version.contains('/') { "" } else { "/" };
+    let (namespace, name, kind) = (text("/metadata/namespace"), text("/metadata/name"), text("/kind"));
+    format!("{namespace}/{name}; {slash}{version}, Kind={kind}")
 }
 
 impl Writer {
-    /// Creates a writer that does not force and does not tell the time.
+    /// Creates a writer for objects with this `apiVersion`. It reports conflicts and records no time.
     ///
-    /// The version is the `apiVersion` of the objects that it writes. An empty name stands for an unknown manager.
+    /// A manager without a name is called `unknown`.
     pub fn new(manager: impl Into<String>, api_version: impl Into<String>) -> Self {
         let mut manager = manager.into();
         if manager.is_empty() {
@@ -126,7 +157,7 @@ impl Writer {
         }
     }
 
-    /// Writes through a subresource, such as `status`. What the manager owns there is separate.
+    /// Writes through a subresource, such as `status`. Each subresource has its own entry in the managed fields.
     #[must_use]
     pub fn subresource(self, subresource: impl Into<String>) -> Self {
         Self { subresource: subresource.into(), ..self }
@@ -138,32 +169,34 @@ impl Writer {
         Self { time: Some(time.into()), ..self }
     }
 
-    /// Takes fields that belong to other managers, instead of reporting a conflict.
+    /// Sets whether an apply takes over fields that other managers own, instead of reporting conflicts.
     #[must_use]
     pub fn force(self, force: bool) -> Self {
         Self { force, ..self }
     }
 
-    /// Sets the fields that the write does not change, such as `.status` of a kind whose status is a subresource.
+    /// Sets the fields whose owners the write does not change, with all that is below them. An example is `.status`
+    /// of a kind whose status is a subresource.
     ///
-    /// The writer never owns them, and nobody loses them. It is up to the caller to put the old values back.
+    /// The caller has to restore the old values of these fields.
     #[must_use]
     pub fn reset_fields(self, fields: FieldSet) -> Self {
         Self { reset: fields, ..self }
     }
 
-    /// Applies a configuration to the live object, or creates it if there is none.
+    /// Applies a configuration to the live object, or creates the object if there is none.
     ///
-    /// If nothing changes, the time of the manager's entry stays. An object that has no managed fields yet gets
-    /// them: what it has belongs to the manager `before-first-apply`.
+    /// If the object does not change, the time of the manager's entry stays the same. If the live object has no
+    /// managed fields, all that it contains is first assigned to the manager `before-first-apply`.
     pub fn apply(&self, live: Option<&Value>, config: &Value, schema: &Schema) -> Result<Value, ApplyError> {
         self.check_config(config)?;
-        typed::validate(config, schema, Duplicates::Refused).map_err(ApplyError::Invalid)?;
+        typed::validate(config, schema, Duplicates::Refused)
+            .map_err(|errors| ApplyError::InvalidConfiguration { object: description(config), errors })?;
         let (live, mut managers) = match live {
             Some(live) => (without_managed_fields(live), self.managers(ManagedFields::of(live)?, schema)),
             None => (new_object(config), Vec::new()),
         };
-        typed::validate(&live, schema, Duplicates::Allowed).map_err(ApplyError::InvalidLive)?;
+        check_live(&live, schema)?;
         let updater = Updater { schema, reset: &self.reset };
         if managers.is_empty() {
             let mut before = self.entry(Operation::Update);
@@ -191,12 +224,16 @@ impl Writer {
         Ok(object)
     }
 
-    /// Takes the object that a write other than apply has made of the live object, and returns it with its managed
-    /// fields. Without a live object, it is created.
+    /// Assigns the owners after a write other than apply, which turned the live object into `new` or created it. The
+    /// result is `new` with its managed fields.
     ///
-    /// The writer owns what has changed. The managed fields that `new` has count, as on the API server, except for
-    /// a subresource: without any, those of the live object stay, and an empty list resets them. An object that has
-    /// none gets none by an update.
+    /// The writer owns what it has changed. A write may also replace the managed fields: those in `new` are used if
+    /// there are any, except for a subresource, and an empty list removes them all. An object without managed fields
+    /// stays without them until it is applied.
+    ///
+    /// # Errors
+    /// If `new` or the live object does not fit the schema. The API server stores such an object without managed
+    /// fields.
     pub fn update(&self, live: Option<&Value>, new: &Value, schema: &Schema) -> Result<Value, ApplyError> {
         let managed = self.managed_fields(live, new);
         let mut object = without_managed_fields(new);
@@ -204,8 +241,9 @@ impl Writer {
             return Ok(object);
         }
         let live = live.map_or_else(|| new_object(new), without_managed_fields);
-        typed::validate(&object, schema, Duplicates::Allowed).map_err(ApplyError::Invalid)?;
-        typed::validate(&live, schema, Duplicates::Allowed).map_err(ApplyError::InvalidLive)?;
+        typed::validate(&object, schema, Duplicates::Allowed)
+            .map_err(|errors| ApplyError::InvalidNew { object: description(&object), errors })?;
+        check_live(&live, schema)?;
 
         let mut managers = self.managers(managed, schema);
         let updater = Updater { schema, reset: &self.reset };
@@ -270,6 +308,11 @@ impl Writer {
         entry.time.clone_from(&self.time);
         entry
     }
+}
+
+fn check_live(live: &Value, schema: &Schema) -> Result<(), ApplyError> {
+    typed::validate(live, schema, Duplicates::Allowed)
+        .map_err(|errors| ApplyError::InvalidLive { object: description(live), errors })
 }
 
 /// Returns the object before its creation: it has a version and a kind.

@@ -195,13 +195,14 @@ fn a_configuration_must_be_one_of_the_writer() {
     );
     assert_eq!(
         conflict("a", &live, json!({ "cird": "x", "zones": ["1", "1"] })),
-        ".spec.cird: field not declared in schema\n.spec.zones: duplicate entries for key [=\"1\"]"
+        "failed to create typed patch object (/n; samplecrd.k8s.io/v1, Kind=Network): errors:\n  \
+         .spec.cird: field not declared in schema\n  .spec.zones: duplicate entries for key [=\"1\"]"
     );
     let mut broken = live.clone();
     broken["spec"]["cidr"] = json!(1);
     assert_eq!(
         conflict("a", &broken, json!({})),
-        "the live object does not fit the schema: .spec.cidr: expected a string, got a number"
+        "failed to create typed live object (/n; samplecrd.k8s.io/v1, Kind=Network): .spec.cidr: expected a string, got a number"
     );
     broken["metadata"]["managedFields"] = json!({});
     assert_eq!(
@@ -227,7 +228,10 @@ fn an_object_may_be_as_deep_as_serde_json_allows() {
     assert_eq!(back.pointer(&"/a".repeat(depth - 1)), Some(&json!({ "y": 1 })));
 
     let too_deep = Writer::new("a", "v1").apply(None, &nested(depth + 1, json!({ "x": 1 })), &schema);
-    assert_eq!(too_deep.unwrap_err().to_string(), "the value is nested more than 128 levels deep");
+    assert_eq!(
+        too_deep.unwrap_err().to_string(),
+        "failed to create typed patch object (/; /v1, Kind=): the value is nested more than 128 levels deep"
+    );
 }
 
 #[test]
