@@ -212,7 +212,8 @@ impl Schema {
     /// Reads a definition of an OpenAPI document, with all those that it refers to.
     ///
     /// The document is one that an API server serves: version 3 from `/openapi/v3/apis/apps/v1`, or version 2
-    /// from `/openapi/v2`. A definition has a name such as `io.k8s.api.apps.v1.Deployment`.
+    /// from `/openapi/v2`. A definition has a name such as `io.k8s.api.apps.v1.Deployment`. Prefer version 3: version 2
+    /// has no defaults, and the keys of lists such as the ports of a container depend on them.
     pub fn from_open_api(document: &Value, definition: &str) -> Result<Self, SchemaError> {
         open_api::from_document(document, definition)
     }

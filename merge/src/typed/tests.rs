@@ -224,6 +224,14 @@ fn a_merge_keeps_what_the_right_value_lacks() {
 }
 
 #[test]
+fn items_that_share_a_key_are_replaced_by_one() {
+    let live =
+        json!({ "keyed": [{ "name": "n", "value": 1 }, { "name": "m" }, { "name": "n", "value": 2 }] });
+    let config = json!({ "keyed": [{ "name": "n" }] });
+    assert_eq!(merge(&live, &config, &schema()), json!({ "keyed": [{ "name": "n" }, { "name": "m" }] }));
+}
+
+#[test]
 fn a_merged_list_has_the_order_of_the_right_one_and_keeps_the_places_of_the_left_one() {
     for (left, right, expected) in [
         ("abc", "", "abc"),
@@ -272,6 +280,14 @@ fn removal_takes_items_and_leaves_the_rest() {
         remove(&value, &gone, &schema()),
         json!({ "struct": { "b": "y" }, "set": ["b"], "keyed": [{ "name": "m" }], "map": null })
     );
+}
+
+#[test]
+fn a_part_of_an_atomic_value_cannot_be_removed_alone() {
+    let part = FieldSet::from_json(&json!({ "f:plain": { "v:\"a\"": {} }, "f:whole": { "f:a": {} } }));
+    let value = json!({ "plain": ["a", "b"], "whole": { "a": "x", "b": "y" }, "number": 1 });
+    let rest = remove(&value, &part.expect("the fields are valid"), &schema());
+    assert_eq!(rest, json!({ "plain": null, "whole": null, "number": 1 }));
 }
 
 #[test]
