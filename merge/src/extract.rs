@@ -1,7 +1,7 @@
 //! The part of an object that a manager has applied.
 //!
-//! A manager that applies the result again changes nothing. No schema is needed: the set of fields says which lists
-//! have keys.
+//! A manager that applies the result again changes nothing. No schema is needed: the set of fields says which
+//! lists have keys.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +18,8 @@ use crate::{
 ///
 /// * A field with no other field of the set below it is taken as a whole.
 /// * An item of a list is found by its key fields or by its value. The items keep their order.
-/// * An item keeps those key fields that are in the set: the others have defaults. If none of them is in the set, it
-///   keeps them all.
+/// * An item keeps those key fields that are in the set: the others have defaults. If none of them is in the
+///   set, it keeps them all.
 /// * A field that the object does not have is left out.
 ///
 /// ```
@@ -50,11 +50,12 @@ pub fn fields(object: &Value, fields: &FieldSet) -> Value {
 /// The result has the version, kind, name and namespace of the object, so it can be applied as it is. If the
 /// manager has not applied anything, these are all that it has.
 ///
-/// An empty object that the manager has applied stays empty if other managers own fields in it.
+/// An empty object that the manager has applied stays empty if other managers own fields in it. If it has got
+/// fields that nobody owns, such as defaults, it looks like an atomic object and is taken as a whole.
 ///
 /// # Errors
-/// If the object has no `metadata.managedFields` at all, which says nothing about what has been applied, or if an
-/// entry is malformed.
+/// If the object has no `metadata.managedFields` at all, which says nothing about what has been applied, or
+/// if an entry is malformed.
 pub fn applied(object: &Value, manager: &str, subresource: &str) -> Result<Value, ManagedFieldsError> {
     let managed = ManagedFields::of(object)?;
     if managed.entries().is_empty() {
@@ -150,8 +151,8 @@ fn take_item(
 
 /// Returns the key of each item, of all keys that are owned in the list.
 ///
-/// Of several keys that an item has, the one with the most fields counts. An item may lack key fields that have
-/// defaults, if just one of the keys that no other item has fits.
+/// Of several keys that an item has, the one with the most fields counts. An item may lack key fields that
+/// have defaults, if just one of the keys that no other item has fits.
 fn item_keys<'f>(items: &[Value], fields: &'f FieldSet, others: &'f FieldSet) -> Vec<Option<&'f ItemKey>> {
     let keys: BTreeSet<&ItemKey> = fields
         .nodes()

@@ -218,9 +218,9 @@ pub(crate) fn write_quoted(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Returns whether a character outside of ASCII has a shape of its own, as letters and marks have and spaces have not.
+/// Returns whether a character outside of ASCII is visible, such as a letter or a mark.
 fn is_printable(character: char) -> bool {
-    // After another character, the only ones that are escaped are those without a shape.
+    // After another character, only invisible ones are escaped.
     ['a', character].iter().collect::<String>().escape_debug().count() == 2
 }
 

@@ -38,8 +38,8 @@
 //! ```
 //!
 //! # Limits
-//! A value that `serde_json` has parsed is nested at most [`MAX_DEPTH`] levels deep. Deeper values, which only a
-//! program can build, are an error for every function that can fail, instead of a stack overflow.
+//! A value that `serde_json` has parsed is nested at most [`MAX_DEPTH`] levels deep. Deeper values, which
+//! only a program can build, are an error for every function that can fail, instead of a stack overflow.
 
 pub mod apply;
 pub mod extract;

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 /// Objects are compared field by field, at any depth; lists and scalars are replaced as a whole. A field that
 /// `new` lacks is null in the patch.
 ///
-/// A merge patch cannot set a field to null: where `new` contains null in an object, the patched value lacks the
-/// field. Nulls inside lists are kept.
+/// A merge patch cannot set a field to null: where `new` contains null in an object, the patched value lacks
+/// the field. Nulls inside lists are kept.
 ///
 /// ```
 /// use genclient_merge::merge_patch;

@@ -11,7 +11,8 @@ use crate::json;
 
 /// One step of a [`FieldPath`].
 ///
-/// Elements are ordered as the API server orders them when it writes `FieldsV1`: fields, keys, values, indexes.
+/// Elements are ordered as the API server orders them when it writes `FieldsV1`: fields, keys, values,
+/// indexes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum PathElement {

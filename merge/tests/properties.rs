@@ -38,6 +38,23 @@ fn field_set() -> impl Strategy<Value = FieldSet> {
         .prop_map(|paths| paths.into_iter().map(FieldPath::from_iter).collect())
 }
 
+/// Objects with keys that are path elements, or nearly.
+fn like_fields() -> impl Strategy<Value = Value> {
+    let key = prop_oneof![
+        4 => "f:[a-c]{0,2}",
+        2 => r#"k:\{"a":[0-9]{0,2}\}"#,
+        2 => r#"v:("[a-c]"|[0-9]{1,3}|true|null|\[1\])"#,
+        2 => "i:[0-9]{1,3}",
+        1 => Just(".".to_owned()),
+        1 => "[fkvix]?:?.{0,3}",
+    ];
+    let leaf = prop_oneof![9 => Just(json!({})), 1 => scalar(), 1 => Just(json!(null))];
+    leaf.prop_recursive(4, 24, 4, move |inner| {
+        prop::collection::btree_map(key.clone(), inner, 0..4)
+            .prop_map(|map| Value::Object(map.into_iter().collect()))
+    })
+}
+
 /// Any JSON value. Merge patches have no nulls in objects, so nulls can be left out.
 fn value(nulls: bool) -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
@@ -212,8 +229,10 @@ proptest! {
     }
 
     #[test]
-    fn hostile_fields_are_read_or_refused(fields in value(true)) {
-        let _ = FieldSet::from_json(&fields);
+    fn what_looks_like_fields_is_refused_or_read_for_good(fields in like_fields()) {
+        if let Ok(set) = FieldSet::from_json(&fields) {
+            prop_assert_eq!(FieldSet::from_json(&set.to_json()), Ok(set));
+        }
     }
 
     #[test]
@@ -255,7 +274,8 @@ proptest! {
         let schema = schema();
         let managers = ["a", "b", "c"];
         let mut live: Option<Value> = None;
-        for (manager, spec) in specs {
+        for (manager, mut spec) in specs {
+            without_empty_lists(&mut spec);
             let writer = Writer::new(managers[manager], VERSION).force(true);
             live = Some(writer.apply(live.as_ref(), &example(spec), &schema).expect("it is forced"));
         }
@@ -264,12 +284,12 @@ proptest! {
         let extracted = extract::applied(&live, manager, "").expect("the object has managed fields");
         let again = Writer::new(manager, VERSION).apply(Some(&live), &extracted, &schema);
         let again = again.expect("a manager does not conflict with what it owns");
-        prop_assert_eq!(&again["spec"], &live["spec"]);
         // An object that was applied empty and has lost its last field is owned but not there.
         let owned = applied_fields(&live, manager);
         let present: FieldSet = owned.iter().filter(|path| exists(&live, path.elements())).collect();
         prop_assert_eq!(applied_fields(&again, manager), present.clone());
         if present == owned {
+            prop_assert_eq!(&again["spec"], &live["spec"]);
             prop_assert_eq!(entries(&again), entries(&live));
         }
     }

@@ -65,7 +65,8 @@ impl Conflict {
 pub struct Conflicts(Vec<Conflict>);
 
 impl Conflicts {
-    /// Creates the conflicts from the managers with the fields that are in conflict, or `None` if there are none.
+    /// Creates the conflicts from the managers with the fields that are in conflict, or `None` if there are
+    /// none.
     pub(super) fn new(mut managers: Vec<ManagedFieldsEntry>) -> Option<Self> {
         managers.sort_by_cached_key(ManagedFieldsEntry::identity);
         let conflicts: Vec<_> = managers

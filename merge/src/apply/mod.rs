@@ -4,19 +4,19 @@
 //! [`Writer::update`] takes the object that any other write has made. Both return the object with its new
 //! `metadata.managedFields`.
 //!
-//! * A manager owns the fields that it has applied. Two managers may own a field if they applied the same value.
-//! * To apply another value to a field that belongs to somebody else is a conflict, unless it is forced. Other
-//!   writes take the fields that they change.
-//! * A field that a manager does not apply any more is removed, unless somebody else owns it.
-//! * Lists with keys and sets are merged item by item; atomic values as a whole. The order of a list is that of
-//!   the configuration.
+//! * A manager owns the fields that it applies. Several managers can own a field if they apply the same
+//!   value.
+//! * Applying a different value to a field that another manager owns is a conflict, unless the apply is
+//!   forced. Other writes take over the fields that they change.
+//! * A field that a manager no longer applies is removed, unless another manager owns it.
+//! * Sets and lists with keys are merged item by item, and atomic values as a whole. The items of the
+//!   configuration keep its order.
 //!
-//! Entries of other versions of the kind are read as if their fields were those of the version that is written.
-//! The API server converts the object to the version of each entry.
+//! Entries of other versions of the kind are read as if they referred to the version that is written. The API
+//! server converts the object to the version of each entry instead.
 //!
-//! The API server has defaults, admission and validation between a write and the store; none of them is here.
-//! Neither is the migration from `kubectl apply` without server-side apply, by the annotation
-//! `kubectl.kubernetes.io/last-applied-configuration`.
+//! Defaults, admission and validation are not part of this module, nor is the migration of objects that have
+//! the annotation `kubectl.kubernetes.io/last-applied-configuration`.
 
 mod cap;
 mod conflict;
@@ -157,7 +157,8 @@ impl Writer {
         }
     }
 
-    /// Writes through a subresource, such as `status`. Each subresource has its own entry in the managed fields.
+    /// Writes through a subresource, such as `status`. Each subresource has its own entry in the managed
+    /// fields.
     #[must_use]
     pub fn subresource(self, subresource: impl Into<String>) -> Self {
         Self { subresource: subresource.into(), ..self }
@@ -175,8 +176,8 @@ impl Writer {
         Self { force, ..self }
     }
 
-    /// Sets the fields whose owners the write does not change, with all that is below them. An example is `.status`
-    /// of a kind whose status is a subresource.
+    /// Sets the fields whose owners the write does not change, with all that is below them. An example is
+    /// `.status` of a kind whose status is a subresource.
     ///
     /// The caller has to restore the old values of these fields.
     #[must_use]
@@ -186,8 +187,8 @@ impl Writer {
 
     /// Applies a configuration to the live object, or creates the object if there is none.
     ///
-    /// If the object does not change, the time of the manager's entry stays the same. If the live object has no
-    /// managed fields, all that it contains is first assigned to the manager `before-first-apply`.
+    /// If the object does not change, the time of the manager's entry stays the same. If the live object has
+    /// no managed fields, all that it contains is first assigned to the manager `before-first-apply`.
     pub fn apply(&self, live: Option<&Value>, config: &Value, schema: &Schema) -> Result<Value, ApplyError> {
         self.check_config(config)?;
         typed::validate(config, schema, Duplicates::Refused)
@@ -224,16 +225,16 @@ impl Writer {
         Ok(object)
     }
 
-    /// Assigns the owners after a write other than apply, which turned the live object into `new` or created it. The
-    /// result is `new` with its managed fields.
+    /// Assigns the owners after a write other than apply, which turned the live object into `new` or created
+    /// it. The result is `new` with its managed fields.
     ///
-    /// The writer owns what it has changed. A write may also replace the managed fields: those in `new` are used if
-    /// there are any, except for a subresource, and an empty list removes them all. An object without managed fields
-    /// stays without them until it is applied.
+    /// The writer owns what it has changed. A write may also replace the managed fields: those in `new` are
+    /// used if there are any, except for a subresource, and an empty list removes them all. An object without
+    /// managed fields stays without them until it is applied.
     ///
     /// # Errors
-    /// If `new` or the live object does not fit the schema. The API server stores such an object without managed
-    /// fields.
+    /// If `new` or the live object does not fit the schema. The API server stores such an object without
+    /// managed fields.
     pub fn update(&self, live: Option<&Value>, new: &Value, schema: &Schema) -> Result<Value, ApplyError> {
         let managed = self.managed_fields(live, new);
         let mut object = without_managed_fields(new);

@@ -12,8 +12,8 @@ use crate::{
 
 /// The rules of one write.
 ///
-/// All entries are taken to refer to the version that is written. This is the place to convert the objects to the
-/// version of an entry, once there is something that converts.
+/// All entries are taken to refer to the version that is written. To support other versions, convert the
+/// objects to the version of each entry here.
 #[derive(Clone, Copy)]
 pub(super) struct Updater<'a> {
     pub(super) schema: &'a Schema,
@@ -22,8 +22,8 @@ pub(super) struct Updater<'a> {
 }
 
 impl Updater<'_> {
-    /// Merges a configuration into the live object, and removes what `last`, the previous configuration of the
-    /// same manager, owned and nobody owns now. Returns the object and the fields that the manager owns.
+    /// Merges a configuration into the live object, and removes what `last`, the previous configuration of
+    /// the same manager, owned and nobody owns now. Returns the object and the fields that the manager owns.
     ///
     /// The entries of the others lose the fields that change. Without `force`, that is a conflict.
     pub(super) fn apply(
@@ -44,7 +44,7 @@ impl Updater<'_> {
         Ok((object, fields))
     }
 
-    /// Returns the fields that a write of another kind than apply changes. The entries of all managers lose them.
+    /// Returns the fields that a write other than apply changes. All managers lose them.
     pub(super) fn update(
         self,
         live: &Value,

@@ -1,9 +1,9 @@
 //! The `FieldsV1` format.
 //!
-//! Each element of a path is a key of a JSON object: `f:name` for a field, `k:{"name":"app"}` for the key of an
-//! item, `v:"value"` for the value of an item, `i:0` for an index. The value is an object with what is below,
-//! and in it the key `.` says that the element is a member as well. An element whose object is empty is a
-//! member.
+//! Each element of a path is a key of a JSON object: `f:name` for a field, `k:{"name":"app"}` for the key of
+//! an item, `v:"value"` for the value of an item, `i:0` for an index. The value is an object with what is
+//! below, and in it the key `.` says that the element is a member as well. An element whose object is empty
+//! is a member.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::{Map, Value};
@@ -60,8 +60,8 @@ impl FieldSet {
 
     /// Writes the set in the `FieldsV1` format.
     ///
-    /// `serde_json`'s map sorts the keys as text, unless its feature `preserve_order` is on. To get the bytes of
-    /// the API server, serialize the set itself.
+    /// `serde_json`'s map sorts the keys as text, unless its feature `preserve_order` is on. To get the bytes
+    /// of the API server, serialize the set itself.
     pub fn to_json(&self) -> Value {
         self.to_json_with(false)
     }

@@ -1,10 +1,11 @@
 //! Sets of fields.
 //!
-//! A [`FieldSet`] is a trie of [`PathElement`]s. It is what an entry of `metadata.managedFields` holds, in the
-//! `FieldsV1` format: [`FieldSet::from_json`] reads it and [`FieldSet::to_json`] writes it, with the same
+//! A [`FieldSet`] is a trie of [`PathElement`]s. It is what an entry of `metadata.managedFields` holds, in
+//! the `FieldsV1` format: [`FieldSet::from_json`] reads it and [`FieldSet::to_json`] writes it, with the same
 //! members in the same order as the API server.
 //!
-//! Membership is exact. A set that contains `.spec.replicas` does not contain `.spec`, and the other way round.
+//! Membership is exact. A set that contains `.spec.replicas` does not contain `.spec`, and the other way
+//! round.
 
 mod format;
 
@@ -182,8 +183,8 @@ impl FieldSet {
         Self { nodes: nodes.map(|(element, node)| (element.clone(), node)).collect() }
     }
 
-    /// Returns the paths of the set in the order in which the API server lists them: at every level the members
-    /// come first, then what is below each element.
+    /// Returns the paths of the set in the order in which the API server lists them: at every level the
+    /// members come first, then what is below each element.
     pub fn iter(&self) -> impl Iterator<Item = FieldPath> {
         let mut paths = Vec::new();
         self.collect(&mut FieldPath::root(), &mut paths);

@@ -1,6 +1,6 @@
 //! How the values of a kind merge.
 //!
-//! A [`Schema`] says for every field whether it is a scalar, an object or a list, and how two writers share it:
+//! A [`Schema`] says for every field whether it is a scalar, an object or a list, and how writers share it:
 //!
 //! | value | shared as |
 //! | --- | --- |
@@ -8,8 +8,8 @@
 //! | object | field by field, or as a whole with `x-kubernetes-map-type: atomic` |
 //! | list | as a whole, or item by item with `x-kubernetes-list-type: set` or `map` |
 //!
-//! It also holds the merge keys and the strategies of strategic merge patches. The rules by which they are read
-//! from OpenAPI are those of the API server.
+//! It also holds the merge keys and the strategies of strategic merge patches. The rules by which they are
+//! read from OpenAPI are those of the API server.
 
 mod object_meta;
 mod open_api;
@@ -151,7 +151,8 @@ pub struct SchemaError {
 }
 
 impl SchemaError {
-    /// Returns where in the schema the problem is: the name of a definition and the properties that lead there.
+    /// Returns where in the schema the problem is: the name of a definition and the properties that lead
+    /// there.
     pub fn at(&self) -> &str {
         &self.at
     }
@@ -203,8 +204,8 @@ pub enum SchemaProblem {
 impl Schema {
     /// Reads the `openAPIV3Schema` of a CRD.
     ///
-    /// As on the API server, the object gets the metadata that all kinds have, whatever the schema says of it,
-    /// and so does every part with `x-kubernetes-embedded-resource`.
+    /// As on the API server, the object gets the metadata that all kinds have, whatever the schema says of
+    /// it, and so does every part with `x-kubernetes-embedded-resource`.
     pub fn from_crd(schema: &Value) -> Result<Self, SchemaError> {
         open_api::from_crd(schema)
     }
@@ -212,14 +213,14 @@ impl Schema {
     /// Reads a definition of an OpenAPI document, with all those that it refers to.
     ///
     /// The document is one that an API server serves: version 3 from `/openapi/v3/apis/apps/v1`, or version 2
-    /// from `/openapi/v2`. A definition has a name such as `io.k8s.api.apps.v1.Deployment`. Prefer version 3: version 2
-    /// has no defaults, and the keys of lists such as the ports of a container depend on them.
+    /// from `/openapi/v2`. A definition has a name such as `io.k8s.api.apps.v1.Deployment`. Prefer version 3:
+    /// version 2 has no defaults, and the keys of lists such as the ports of a container depend on them.
     pub fn from_open_api(document: &Value, definition: &str) -> Result<Self, SchemaError> {
         open_api::from_document(document, definition)
     }
 
-    /// Returns the schema for objects that nothing is known about: objects are shared field by field, lists as
-    /// a whole. The API server uses it for kinds without a schema.
+    /// Returns the schema for objects that nothing is known about: objects are shared field by field, lists
+    /// as a whole. The API server uses it for kinds without a schema.
     pub fn deduced() -> Self {
         Self { types: common_types().into(), root: TypeId::DEDUCED }
     }

@@ -294,8 +294,9 @@ impl<'s> Patcher<'s> {
     }
 }
 
-/// Returns the places that items have before they are put into order: those in the old list, and those of deleted
-/// items for new ones. That is how the API server's code comes out, which deletes and appends in place.
+/// Returns the places that items have before they are put into order: those in the old list, and those of
+/// deleted items for new ones. That is how the API server's code comes out, which deletes and appends in
+/// place.
 fn places(old: Option<&[Value]>, change: Option<&[Value]>, identity: Identity<'_>) -> Vec<Value> {
     let (old, change) = (old.unwrap_or_default(), change.unwrap_or_default());
     let (deletions, changes): (Vec<_>, Vec<_>) =
@@ -308,8 +309,8 @@ fn places(old: Option<&[Value]>, change: Option<&[Value]>, identity: Identity<'_
     places
 }
 
-/// Returns a value of a patch as it is where there was none: without nulls in objects, and without what the patch
-/// deletes, or `None` if that is the value itself.
+/// Returns a value of a patch as it is where there was none: without nulls in objects, and without what the
+/// patch deletes, or `None` if that is the value itself.
 fn clean(value: Value) -> Option<Value> {
     match value {
         Value::Object(object) if object.contains_key(PATCH) => None,
@@ -322,8 +323,8 @@ fn clean(value: Value) -> Option<Value> {
     }
 }
 
-/// Returns a value of a patch as it is where the server takes it unread: nulls and directives are lost when the
-/// object is decoded, and what a directive would have deleted stays.
+/// Returns a value of a patch as it is where the server takes it unread: nulls and directives are lost when
+/// the object is decoded, and what a directive would have deleted stays.
 fn decoded(value: Value) -> Value {
     match value {
         Value::Object(object) => Value::Object(decoded_object(object)),

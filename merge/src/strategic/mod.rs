@@ -1,12 +1,12 @@
 //! Strategic merge patches: merge patches that know which lists have keys.
 //!
-//! A list whose field has the patch strategy `merge` is merged item by item, by its merge key if the items are
-//! objects. Other lists are replaced. A patch may contain directives:
+//! A list whose field has the patch strategy `merge` is merged item by item, by its merge key if the items
+//! are objects. Other lists are replaced. A patch may contain directives:
 //!
 //! | directive | meaning |
 //! | --- | --- |
 //! | `$patch: delete` | in an item: remove the item with this merge key; in an object: remove all fields |
-//! | `$patch: replace` | in an item of its own: the other items replace the list; in an object: its fields replace the object |
+//! | `$patch: replace` | as an item: the other items replace the list; in an object: its fields replace it |
 //! | `$deleteFromPrimitiveList/field` | remove these values from the list `field` |
 //! | `$setElementOrder/field` | put the items of the list `field` into this order |
 //! | `$retainKeys` | remove all fields of the object except these |
@@ -98,9 +98,9 @@ type Result<T> = std::result::Result<T, StrategicError>;
 
 /// Returns the strategic merge patch that turns `old` into `new`, or `None` if they are equal.
 ///
-/// `$patch: replace` is used for a list in which a merge key occurs twice, such as the ports 53/TCP and 53/UDP of
-/// a service. Like a merge patch, a strategic merge patch cannot set a field to null. The values of a list of
-/// scalars that is merged must be unique.
+/// `$patch: replace` is used for a list in which a merge key occurs twice, such as the ports 53/TCP and
+/// 53/UDP of a service. Like a merge patch, a strategic merge patch cannot set a field to null. The values of
+/// a list of scalars that is merged must be unique.
 ///
 /// ```
 /// use genclient_merge::{Schema, strategic};

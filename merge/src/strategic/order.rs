@@ -39,8 +39,8 @@ impl Identity<'_> {
 
 /// Puts the items of a merged list into order.
 ///
-/// The items that occur in `wanted` have the order that they have there, and the others the one that they have in
-/// `before`. An item that is not wanted stands before the first wanted one that it stood before.
+/// The items that occur in `wanted` have the order that they have there, and the others the one that they
+/// have in `before`. An item that is not wanted stands before the first wanted one that it stood before.
 pub(super) fn arrange(
     merged: Vec<Value>,
     wanted: &[Value],

@@ -10,7 +10,8 @@ use crate::{
     schema::{List, ListSharing, Map, Schema, TypeId},
 };
 
-/// Merges the right value into the left one. Both are valid, and no key occurs twice in a list of the right one.
+/// Merges the right value into the left one. Both are valid, and no key occurs twice in a list of the right
+/// one.
 ///
 /// Nothing of the left value is removed. Where both have a leaf, the right one counts. The items of a shared
 /// list keep their order, and those of the right value have the order that they have there.
@@ -78,8 +79,8 @@ impl Merger<'_> {
         items.iter().filter_map(|item| Some((element(item)?, item))).collect()
     }
 
-    /// Interleaves the items of both lists. Items that only the left list has stay where they are in relation to
-    /// the items of both.
+    /// Interleaves the items of both lists. Items that only the left list has stay where they are in relation
+    /// to the items of both.
     fn items(
         self,
         left: &[(PathElement, &Value)],

@@ -78,8 +78,8 @@ enum Shape<'s> {
 }
 
 impl<'s> Shape<'s> {
-    /// Returns the shape of a value. A null, and a value that the type does not allow, has the first shape that
-    /// the type has.
+    /// Returns the shape of a value. A null, and a value that the type does not allow, has the first shape
+    /// that the type has.
     fn of(schema: &'s Type, value: Option<&Value>) -> Option<Self> {
         let map = schema.map.as_ref().map(Self::Map);
         let scalar = schema.scalar.map(Self::Scalar);

@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::Shape;
 use crate::schema::{Schema, TypeId};
 
-/// Removes the fields that are null but whose type does not have null as a value. The API server does so whenever
-/// it decodes an object.
+/// Removes the fields that are null but whose type does not have null as a value. The API server does so
+/// whenever it decodes an object.
 pub(crate) fn drop_nulls(value: &mut Value, schema: &Schema) {
     drop_below(value, schema, schema.root());
 }

@@ -202,7 +202,8 @@ fn a_configuration_must_be_one_of_the_writer() {
     broken["spec"]["cidr"] = json!(1);
     assert_eq!(
         conflict("a", &broken, json!({})),
-        "failed to create typed live object (/n; samplecrd.k8s.io/v1, Kind=Network): .spec.cidr: expected a string, got a number"
+        "failed to create typed live object (/n; samplecrd.k8s.io/v1, Kind=Network): .spec.cidr: \
+         expected a string, got a number"
     );
     broken["metadata"]["managedFields"] = json!({});
     assert_eq!(
