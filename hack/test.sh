@@ -85,7 +85,7 @@ install() {
 # builds them anew the first time.
 packages() {
   cargo package --quiet --allow-dirty --features k8s-openapi/latest \
-    --package genclient --package genclient-macros --package genclient-runtime
+    --package genclient --package genclient-macros --package genclient-merge --package genclient-runtime
 }
 
 docs() {

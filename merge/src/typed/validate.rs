@@ -1,0 +1,116 @@
+//! Checking a value against its schema.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{Shape, ValidationError, item_element};
+use crate::{
+    json,
+    path::{FieldPath, PathElement},
+    schema::{List, ListSharing, Map, Scalar, Schema, TypeId},
+};
+
+/// Whether a list may contain two items with one key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Duplicates {
+    Allowed,
+    Refused,
+}
+
+/// Checks that a value fits the schema. Afterwards each item of a shared list is known to have a key.
+pub(crate) fn validate(
+    value: &Value,
+    schema: &Schema,
+    duplicates: Duplicates,
+) -> Result<(), Vec<ValidationError>> {
+    json::check_depth(value).map_err(|error| vec![error.into()])?;
+    let mut validator = Validator { schema, duplicates, path: FieldPath::root(), errors: Vec::new() };
+    validator.value(value, schema.root());
+    if validator.errors.is_empty() { Ok(()) } else { Err(validator.errors) }
+}
+
+struct Validator<'s> {
+    schema: &'s Schema,
+    duplicates: Duplicates,
+    path: FieldPath,
+    errors: Vec<ValidationError>,
+}
+
+impl Validator<'_> {
+    fn value(&mut self, value: &Value, id: TypeId) {
+        match Shape::of(self.schema.get(id), Some(value)) {
+            Some(Shape::Map(map)) => self.map(value, map),
+            Some(Shape::Scalar(scalar)) => {
+                if let Err(problem) = check_scalar(scalar, value) {
+                    self.error(problem);
+                }
+            }
+            Some(Shape::List(list)) => self.list(value, list),
+            None => {}
+        }
+    }
+
+    fn map(&mut self, value: &Value, map: &Map) {
+        match value {
+            Value::Null => {}
+            Value::Object(fields) => {
+                for (name, field) in fields {
+                    self.path.push(PathElement::field(name));
+                    match map.type_of(name) {
+                        Some(id) => self.value(field, id),
+                        None => self.error("field not declared in schema"),
+                    }
+                    self.path.pop();
+                }
+            }
+            other => self.error(format!("expected an object, got {}", json::type_name(other))),
+        }
+    }
+
+    fn list(&mut self, value: &Value, list: &List) {
+        let items = match value {
+            Value::Null => return,
+            Value::Array(items) => items,
+            other => return self.error(format!("expected a list, got {}", json::type_name(other))),
+        };
+        let mut seen = BTreeSet::new();
+        for (index, item) in items.iter().enumerate() {
+            let element = if list.sharing == ListSharing::Atomic {
+                PathElement::Index(index)
+            } else {
+                match item_element(self.schema, list, item) {
+                    Ok(element) => element,
+                    // Without the key of the item there is no path for what is below it.
+                    Err(problem) => return self.error(format!("element {index}: {problem}")),
+                }
+            };
+            if self.duplicates == Duplicates::Refused && !seen.insert(element.clone()) {
+                self.error(format!("duplicate entries for key {element}"));
+            }
+            self.path.push(element);
+            self.value(item, list.items);
+            self.path.pop();
+        }
+    }
+
+    fn error(&mut self, problem: impl Into<String>) {
+        self.errors.push(ValidationError::new(&self.path, problem));
+    }
+}
+
+/// Checks that a value is null or of the scalar type.
+pub(super) fn check_scalar(scalar: Scalar, value: &Value) -> Result<(), String> {
+    let expected = match (scalar, value) {
+        (_, Value::Null) => return Ok(()),
+        (Scalar::Number, Value::Number(_)) => return Ok(()),
+        (Scalar::String, Value::String(_)) => return Ok(()),
+        (Scalar::Boolean, Value::Bool(_)) => return Ok(()),
+        (Scalar::Any, Value::Number(_) | Value::String(_) | Value::Bool(_)) => return Ok(()),
+        (Scalar::Number, _) => "a number",
+        (Scalar::String, _) => "a string",
+        (Scalar::Boolean, _) => "a boolean",
+        (Scalar::Any, _) => "a scalar",
+    };
+    Err(format!("expected {expected}, got {}", json::type_name(value)))
+}
