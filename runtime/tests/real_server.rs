@@ -259,7 +259,11 @@ async fn an_api_server_that_dies_loses_its_history_and_returns_is_watched_again(
     // A restarted server knows only what it reads from etcd. If that is later than the version of the watch,
     // which is a matter of moments, the version has expired.
     let lists = 1 + expired.load(Ordering::Relaxed);
-    assert!(view.replaced <= lists, "{} lists: only an expired version makes a new one necessary", view.replaced);
+    assert!(
+        view.replaced <= lists,
+        "{} lists: only an expired version makes a new one necessary",
+        view.replaced
+    );
 
     // One object is recreated under its name, the server dies, and its earlier history is gone.
     maps.delete("a").await.unwrap();
