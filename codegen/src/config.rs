@@ -92,7 +92,9 @@ pub enum ConfigError {
     #[error("the client `{0}` has no `sources`")]
     NoSources(String),
     /// A client has no output.
-    #[error("a client has an empty `output`")]
+    #[error(
+        "the `output` of a client is empty, or the folder of `genclient.toml` itself; move the file one folder up"
+    )]
     NoOutput,
     /// A folder is not named relative to the configuration.
     #[error("`{0}` is not a path relative to the configuration")]

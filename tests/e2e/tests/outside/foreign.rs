@@ -66,27 +66,27 @@ fn a_foreign_workspace_builds_with_a_git_dependency() {
 }
 
 #[test]
-fn a_configuration_in_the_clients_folder_names_a_types_crate_called_crd_beside_it() {
+fn a_configuration_in_a_folder_of_its_own_names_a_types_crate_called_crd_beside_it() {
     let _alone = alone();
     let runtime = checkout().join("runtime");
     let folder = repository("foreign-beside", &format!("{{ path = {runtime:?} }}"));
     for file in ["apis/Cargo.toml", "Cargo.toml"] {
         replace(&folder.join(file), "\"shop-apis\"", "\"crd\"");
     }
-    let client = folder.join("shop-client");
-    fs::create_dir(&client).unwrap();
+    let (client, beside) = (folder.join("shop-client"), folder.join("hack"));
+    fs::create_dir(&beside).unwrap();
     fs::remove_file(folder.join("genclient.toml")).unwrap();
-    fs::write(client.join("genclient.toml"), "[[client]]\noutput = \".\"\nsources = [\"../apis\"]\n")
-        .unwrap();
+    let config = "[[client]]\noutput = \"../shop-client\"\nsources = [\"../apis\"]\n";
+    fs::write(beside.join("genclient.toml"), config).unwrap();
 
-    run(command(genclient(), &client).arg("generate"));
+    run(command(genclient(), &beside).arg("generate"));
     let definitions = || fs::read_to_string(client.join("crds/orders.shop.example.com.yaml")).unwrap();
     let first = definitions();
     // The versions are those of the workspace's lock, which generating again leaves as it is.
     let lock = || fs::read_to_string(folder.join("Cargo.lock")).unwrap();
     let locked = lock();
     fs::remove_dir_all(client.join("crds")).unwrap();
-    run(command(genclient(), &client).arg("generate").env("CARGO_NET_OFFLINE", "true"));
+    run(command(genclient(), &beside).arg("generate").env("CARGO_NET_OFFLINE", "true"));
     assert_eq!(definitions(), first);
     assert_eq!(lock(), locked);
     cargo(&folder, &["check", "--quiet", "--locked", "--package", "shop-client"]);
