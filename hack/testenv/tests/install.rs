@@ -43,8 +43,11 @@ impl Place {
 
     fn command_of(&self, script: &Path, args: &[&str]) -> Command {
         let path = format!("{}:{}", self.join("bin").display(), std::env::var("PATH").unwrap());
-        let mut command = Command::new(script);
+        // Whoever starts the tests in the background has them ignore SIGINT, and a script inherits that.
+        let mut command = Command::new("env");
         command
+            .arg("--default-signal")
+            .arg(script)
             .args(args)
             .env("PATH", path)
             .env("PLACE", self.0.path())
