@@ -89,7 +89,7 @@ packages() {
 }
 
 docs() {
-  RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps
+  RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps --all-features
 }
 
 # Every test that has to be skipped for want of a server adds a line here.
