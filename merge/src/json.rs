@@ -118,16 +118,7 @@ pub(crate) fn write_json(value: &Value, out: &mut String) {
         Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
         Value::Number(number) => write_number(number, out, 1e-6, 1e21),
         Value::String(text) => write_json_string(text, true, out),
-        Value::Array(items) => {
-            out.push('[');
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    out.push(',');
-                }
-                write_json(item, out);
-            }
-            out.push(']');
-        }
+        Value::Array(items) => write_items(items, write_json, out),
         Value::Object(map) => {
             out.push('{');
             for (index, (name, item)) in sorted(map).into_iter().enumerate() {
@@ -141,6 +132,18 @@ pub(crate) fn write_json(value: &Value, out: &mut String) {
             out.push('}');
         }
     }
+}
+
+/// Writes the items of an array between brackets, each with `write`.
+fn write_items(items: &[Value], write: fn(&Value, &mut String), out: &mut String) {
+    out.push('[');
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        write(item, out);
+    }
+    out.push(']');
 }
 
 /// Writes a JSON string with the escapes of the API server.
@@ -172,16 +175,7 @@ pub(crate) fn write_display(value: &Value, out: &mut String) {
         Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
         Value::Number(number) => write_number(number, out, 1e-4, 1e6),
         Value::String(text) => write_quoted(text, out),
-        Value::Array(items) => {
-            out.push('[');
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    out.push(',');
-                }
-                write_display(item, out);
-            }
-            out.push(']');
-        }
+        Value::Array(items) => write_items(items, write_display, out),
         Value::Object(map) => {
             for (name, item) in sorted(map) {
                 out.push_str(name);
