@@ -42,10 +42,7 @@ async fn from_an_empty_folder_to_a_controller_on_a_real_server() {
         env.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", crd]).await.unwrap();
     }
     env.kubectl(&["apply", "-f", folder.join("example-order.yaml").to_str().unwrap()]).await.unwrap();
-    let kubeconfig = folder.join("kubeconfig");
-    let raw = env.kubectl(&["config", "view", "--raw", "--minify", "-o", "json"]).await.unwrap();
-    fs::write(&kubeconfig, raw).unwrap();
-    tokio::task::block_in_place(|| says(&folder, &kubeconfig, "default/first wants the size 3"));
+    tokio::task::block_in_place(|| says(&folder, env.kubeconfig(), "default/first wants the size 3"));
     step("the controller has listed the object");
     assert!(start.elapsed() < LIMIT, "a new user waited for {:?}", start.elapsed());
     for crd in crds {

@@ -81,13 +81,10 @@ async fn kinds_of_published_crates_are_generated_built_and_watched_on_a_real_ser
     }
     apply(&folder.join("objects.yaml")).await;
 
-    let kubeconfig = folder.join("kubeconfig");
-    let raw = env.kubectl(&["config", "view", "--raw", "--minify", "-o", "json"]).await.unwrap();
-    fs::write(&kubeconfig, raw).unwrap();
     let watched: Vec<&Kind> = kinds.iter().filter(|kind| kind.informer).collect();
     let resources = watched.iter().map(|kind| format!("{}/{}/{}", kind.group(), kind.version, kind.plural));
     let mut probe = command(target().join("debug/published-kinds"), &folder);
-    probe.args(resources).env("KUBECONFIG", &kubeconfig);
+    probe.args(resources).env("KUBECONFIG", env.kubeconfig());
     let said = tokio::task::block_in_place(|| run(&mut probe));
     for expected in [
         &format!("{} informers have synced", watched.len()),
