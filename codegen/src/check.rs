@@ -52,6 +52,7 @@ fn groups(model: &Model, cx: &Cx) {
         "typed",
         "listers",
         "informers",
+        "apply",
     ];
     let mut accessors: BTreeMap<String, &Group> = BTreeMap::new();
     let mut clients: BTreeMap<String, &Group> = BTreeMap::new();

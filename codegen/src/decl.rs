@@ -11,6 +11,8 @@ use syn::{DeriveInput, Token, Type, parse::Parser, spanned::Spanned as _};
 pub use custom_resource::CustomResourceDecl;
 pub use group::CrdGroupError;
 pub use shape::{Field, Shape};
+#[cfg(feature = "generate")]
+pub(crate) use wire::renamed;
 
 use crate::{
     attr::{Entry, ResourceAttrs, Spanned, crate_path, entries, resource_attrs},

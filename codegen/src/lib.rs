@@ -23,6 +23,8 @@ pub mod names;
 pub mod verb;
 
 #[cfg(feature = "generate")]
+mod apply;
+#[cfg(feature = "generate")]
 mod check;
 #[cfg(feature = "generate")]
 pub mod config;

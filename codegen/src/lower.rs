@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
+    apply,
     attr::{MethodAttr, Spanned, TypeRef},
     decl::{CustomResourceDecl, ListDecl, ResourceDecl},
     diag::{Ctxt, Diagnostic},
@@ -30,7 +31,9 @@ pub(crate) fn lower(sources: &Sources, declarations: &Declarations, cx: &Ctxt<Op
     }
     orphaned_lists(declarations, cx);
     kinds.extend(kubernetes::kinds(sources, cx));
-    gather(kinds, sources, cx)
+    let mut model = gather(kinds, sources, cx);
+    model.apply = apply::types(sources, declarations, &paths, &model);
+    model
 }
 
 /// Sorts the kinds into groups and versions and gives them their names in generated code.
@@ -59,7 +62,7 @@ fn gather(kinds: Vec<Kind>, sources: &Sources, cx: &Ctxt<Option<Location>>) -> M
             }),
         }
     }
-    let mut model = Model { groups: groups.into_values().collect() };
+    let mut model = Model { groups: groups.into_values().collect(), apply: Vec::new() };
     model.groups.sort_by(|a, b| a.ident.cmp(&b.ident));
     for group in &mut model.groups {
         group.versions.sort_by(|a, b| a.ident.cmp(&b.ident));
@@ -134,7 +137,7 @@ fn group_idents(kinds: &[Kind], cx: &Ctxt<Option<Location>>) -> BTreeMap<String,
             ident.insert_str(0, "group_");
         }
         // The folders in which the groups' modules are.
-        if ["typed", "listers", "informers"].contains(&ident.as_str()) {
+        if ["apply", "typed", "listers", "informers"].contains(&ident.as_str()) {
             ident.push('_');
         }
         idents.insert((*group).to_owned(), names::escape(&ident));

@@ -3,7 +3,11 @@
 //! `Model > Group > Version > Resource`. Everything is sorted by name, so that the same sources give
 //! the same output whatever their order.
 
+mod apply;
+
 use std::fmt;
+
+pub use apply::{ApplyField, ApplyFieldType, ApplyRoot, ApplyType};
 
 use crate::{
     names::{self, Name},
@@ -16,6 +20,8 @@ use crate::{
 pub struct Model {
     /// The groups, by their ident.
     pub groups: Vec<Group>,
+    /// The types of apply configurations. A field refers to one by its number.
+    pub apply: Vec<ApplyType>,
 }
 
 /// An API group.

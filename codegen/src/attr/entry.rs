@@ -95,6 +95,17 @@ impl ToTokens for Entry {
 }
 
 impl Entry {
+    /// What is written after `=`, without the quotes of a string.
+    pub fn text(&self) -> String {
+        match &self.value {
+            Value::Assign(tokens) => match syn::parse2::<LitStr>(tokens.clone()) {
+                Ok(text) => text.value(),
+                Err(_) => tokens.to_string(),
+            },
+            Value::Flag | Value::Args(_) => String::new(),
+        }
+    }
+
     fn parse(piece: TokenStream) -> Result<Self, Diagnostic> {
         let mut trees = piece.into_iter();
         let name = match trees.next() {

@@ -66,6 +66,10 @@ pub struct CustomResourceDecl {
     pub namespaced: bool,
     /// Whether the kind has a status.
     pub has_status: bool,
+    /// The type of the status, as it was written.
+    pub status: Option<String>,
+    /// Whether the fields of the struct are those of the kind, which has no field `spec`.
+    pub no_spec: bool,
     /// Whether the version is the stored one.
     pub storage: bool,
     /// The annotations of the CRD.
@@ -78,7 +82,7 @@ impl CustomResourceDecl {
     /// Reads the struct. What is wrong is told to `cx`; `None` where nothing sensible is left.
     pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Self> {
         let kube = Kube::read(cx, input);
-        let has_status = kube.status;
+        let has_status = kube.status.is_some();
         check_words(cx, input);
         let attrs = resource_attrs(cx, &input.attrs, has_status);
         let (group, version, kind) = (kube.group?, kube.version?, kube.kind?);
@@ -94,6 +98,8 @@ impl CustomResourceDecl {
             kind: kind.value,
             namespaced: kube.namespaced,
             has_status,
+            status: kube.status,
+            no_spec: kube.no_spec,
             storage: kube.storage,
             annotations: kube.annotations,
             attrs,
@@ -128,7 +134,8 @@ struct Kube {
     plural: Option<String>,
     singular: Option<String>,
     namespaced: bool,
-    status: bool,
+    status: Option<String>,
+    no_spec: bool,
     storage: bool,
     annotations: Vec<(String, String)>,
 }
@@ -159,7 +166,8 @@ impl Kube {
                 "plural" => kube.plural = text(),
                 "singular" => kube.singular = text(),
                 "namespaced" => kube.namespaced = entry.bool(cx).is_some_and(|flag| flag.value),
-                "status" => kube.status = true,
+                "status" => kube.status = Some(entry.text()),
+                "no_spec" => kube.no_spec = true,
                 "storage" => kube.storage = entry.bool(cx).is_none_or(|flag| flag.value),
                 "annotation" => {
                     let pair = entry.pair(cx).map(|(key, value)| (key.value, value.value));

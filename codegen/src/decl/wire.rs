@@ -148,7 +148,7 @@ impl Keys {
 }
 
 /// The key that one of serde's rules for `rename_all` makes of a field's name.
-fn renamed(name: &str, rule: &str) -> String {
+pub(crate) fn renamed(name: &str, rule: &str) -> String {
     let pascal = || -> String {
         name.split('_')
             .map(|word| match word.split_at_checked(1) {

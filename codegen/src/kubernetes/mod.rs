@@ -5,6 +5,7 @@
 //! it has a list and a status. The verbs and subresources that the server offers are in `table.rs`.
 
 mod parse;
+mod parts;
 mod read;
 mod table;
 
@@ -18,6 +19,7 @@ use crate::{
     verb::Verb,
 };
 
+pub(crate) use parts::{Part, Parts, from_outside};
 pub(crate) use read::{Kubernetes, read};
 
 /// The kinds of Kubernetes among the sources.

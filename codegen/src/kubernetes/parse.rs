@@ -71,13 +71,7 @@ struct Kind {
 
 /// Reads the file of a kind. `None` where the type is no kind after all.
 fn parse(number: usize, file: &SourceFile) -> Result<Option<Kind>, Error> {
-    // What follows are the parts that read and write the type: nine tenths of the file, and of the time.
-    let end = ["impl crate::DeepMerge for", "impl<'de> crate::serde::Deserialize<'de> for"]
-        .iter()
-        .filter_map(|start| file.text.find(start))
-        .min();
-    let head = &file.text[..end.unwrap_or(file.text.len())];
-    let parsed = syn::parse_file(head).map_err(|error| {
+    let parsed = syn::parse_file(head(&file.text)).map_err(|error| {
         Error::new(Some(locate(number, error.span())), format!("this file does not parse: {error}"))
             .help("genclient does not know this release of k8s-openapi")
     })?;
@@ -99,6 +93,24 @@ fn parse(number: usize, file: &SourceFile) -> Result<Option<Kind>, Error> {
         }
     }
     Ok(kind.filter(|kind| !kind.version.is_empty()))
+}
+
+/// The struct that a file defines.
+pub(super) fn struct_of(text: &str) -> Option<ItemStruct> {
+    let items = syn::parse_file(head(text)).ok()?.items;
+    items.into_iter().find_map(|item| match item {
+        Item::Struct(item) => Some(item),
+        _ => None,
+    })
+}
+
+/// A file without the parts that read and write its type: nine tenths of the file, and of the time.
+fn head(text: &str) -> &str {
+    let end = ["impl crate::DeepMerge for", "impl<'de> crate::serde::Deserialize<'de> for"]
+        .iter()
+        .filter_map(|start| text.find(start))
+        .min();
+    &text[..end.unwrap_or(text.len())]
 }
 
 /// The name of the trait that an `impl` is of.

@@ -1,6 +1,6 @@
 //! Finds the files of kinds among the thousand files of one version of Kubernetes.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use crate::{
     diag::{Ctxt, Diagnostic},
@@ -14,6 +14,8 @@ use crate::{
 pub(crate) struct Kubernetes {
     /// The files of kinds, by number, each with the module that exports the type.
     pub files: Vec<(usize, Vec<Name>)>,
+    /// The texts of the other structs, by the path of the type.
+    pub parts: BTreeMap<Vec<Name>, String>,
     /// The groups that are wanted; all of them where it is empty.
     pub groups: Vec<String>,
     /// The version, such as `1.37`.
@@ -35,14 +37,21 @@ pub(crate) fn read(
     let shown = format!("{}-{}", package.name, package.version);
     let sources = package.folder.join("src");
     let folder = format!("v{}", version.replace('.', "_"));
-    let mut walk = Walk { reader, root: &package.folder, shown: &shown, files, found: Vec::new() };
+    let mut walk = Walk {
+        reader,
+        root: &package.folder,
+        shown: &shown,
+        files,
+        found: Vec::new(),
+        parts: BTreeMap::new(),
+    };
     if walk.module(&sources.join(&folder), &[Name::new("k8s_openapi")]).is_none() {
         let known = reader.read(&sources.join("lib.rs")).map(|text| versions(&text)).unwrap_or_default();
         cx.error(unknown_version(&shown, version, &known));
         return None;
     }
-    let found = walk.found;
-    Some(Kubernetes { files: found, groups: groups.to_vec(), version: version.to_owned() })
+    let Walk { found, parts, .. } = walk;
+    Some(Kubernetes { files: found, parts, groups: groups.to_vec(), version: version.to_owned() })
 }
 
 struct Walk<'a> {
@@ -51,6 +60,7 @@ struct Walk<'a> {
     shown: &'a str,
     files: &'a mut Vec<SourceFile>,
     found: Vec<(usize, Vec<Name>)>,
+    parts: BTreeMap<Vec<Name>, String>,
 }
 
 impl Walk<'_> {
@@ -69,14 +79,21 @@ impl Walk<'_> {
         Some(())
     }
 
-    /// Keeps the file of a kind. Its type is exported by the module around it.
+    /// Keeps the file of a kind or of another struct. Its type is exported by the module around it.
     fn file(&mut self, file: &Path, text: String, module: &[Name]) {
         if text.contains(KIND) {
             let path = with_slashes(file.strip_prefix(self.root).unwrap_or(file));
             self.found.push((self.files.len(), module.to_vec()));
             self.files.push(SourceFile { path: format!("{}/{path}", self.shown), text });
+        } else if let Some(name) = text.lines().find_map(struct_name) {
+            self.parts.insert([module, &[Name::new(name)]].concat(), text);
         }
     }
+}
+
+/// The name of the struct with named fields that begins in a line.
+fn struct_name(line: &str) -> Option<&str> {
+    line.strip_prefix("pub struct ")?.strip_suffix(" {")
 }
 
 /// The name of the module that a line declares.

@@ -1,5 +1,7 @@
 //! The root of the generated code: what it holds, and how it is used.
 
+use std::collections::BTreeSet;
+
 use quote::{format_ident, quote};
 
 use super::{
@@ -17,7 +19,12 @@ pub(super) fn render(model: &Model, client: &ClientConfig, files: &mut Files<'_>
         model.groups.iter().filter(some).collect()
     };
     let (listers, informers) = (with(Resource::has_lister), with(Resource::has_informer));
-    let mut docs = vec!["Typed clientset, listers and shared informers for:".to_owned(), String::new()];
+    let applied: BTreeSet<_> = model.apply.iter().flat_map(|of| &of.users).collect();
+    let applied: Vec<_> = model.groups.iter().filter(|group| applied.contains(&group.name)).collect();
+    let mut docs = vec![
+        "Typed clientset, apply configurations, listers and shared informers for:".to_owned(),
+        String::new(),
+    ];
     for (group, version, resource) in model.resources() {
         docs.push(format!("- `{}` of `{}`", resource.kind, group.api_version(version)));
     }
@@ -33,6 +40,7 @@ pub(super) fn render(model: &Model, client: &ClientConfig, files: &mut Files<'_>
         docs.extend(example(&group.accessor(version), resource));
     }
     let modules = [
+        ("apply", !applied.is_empty(), any_condition(applied.iter().copied())),
         ("clientset", true, None),
         ("crds", client.crds && crds::has_crds(model), None),
         ("expansions", client.expansions, None),

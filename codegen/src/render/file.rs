@@ -117,13 +117,19 @@ pub(super) fn doc<L: AsRef<str>>(lines: impl IntoIterator<Item = L>) -> TokenStr
 /// something else in another crate, or nothing. The sentence leads to the type, which has it all.
 pub(super) fn doc_with(sentence: &str, docs: &[String]) -> TokenStream {
     let mut lines = vec![sentence.to_owned()];
-    let paragraph: Vec<_> =
-        docs.iter().map(String::as_str).take_while(|line| !line.trim().is_empty()).collect();
-    if !paragraph.is_empty() && paragraph.iter().all(|line| is_plain(line)) {
+    if let Some(paragraph) = plain_paragraph(docs) {
         lines.push(String::new());
-        lines.extend(paragraph.iter().map(|line| line.trim().to_owned()));
+        lines.extend(paragraph);
     }
     doc(lines)
+}
+
+/// The first paragraph, if there is one and it means the same in any crate.
+pub(super) fn plain_paragraph(docs: &[String]) -> Option<Vec<String>> {
+    let paragraph: Vec<_> =
+        docs.iter().map(String::as_str).take_while(|line| !line.trim().is_empty()).collect();
+    let plain = !paragraph.is_empty() && paragraph.iter().all(|line| is_plain(line));
+    plain.then(|| paragraph.iter().map(|line| line.trim().to_owned()).collect())
 }
 
 /// Whether a line of documentation means the same in any crate.

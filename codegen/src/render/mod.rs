@@ -1,5 +1,6 @@
 //! From the model to files: one small module for each kind of output.
 
+mod apply;
 mod clientset;
 mod crate_root;
 mod crds;
@@ -43,6 +44,7 @@ pub(crate) fn render(
     let mut files = file::Files::new(layout, &config.command, client.features);
     crate_root::render(model, client, &mut files);
     clientset::render(model, &mut files);
+    apply::render(model, &mut files);
     scheme::render(model, &mut files);
     typed::render(model, &mut files);
     lister::render(model, &mut files);

@@ -99,6 +99,17 @@ impl<'a> Uses<'a> {
         }
     }
 
+    /// The whole path of a type, for a link in the documentation.
+    pub fn whole(&self, path: &TypePath) -> TokenStream {
+        let idents = self.whole_names(path).into_iter().map(|name| ident(&name)).collect::<Vec<_>>();
+        quote!(#(#idents)::*)
+    }
+
+    /// The path of a module of the runtime, as text.
+    pub fn runtime_path(&self, module: &str) -> String {
+        format!("{}::{module}", self.layout.runtime)
+    }
+
     /// Whether a name means something else in the file.
     fn is_taken(&self, name: &str, module: &[String]) -> bool {
         let same = |other: &(Vec<String>, Option<String>)| {

@@ -6,6 +6,7 @@
 use genclient_runtime::{Client, RestClient, Result};
 
 use self::typed::core::v1::CoreV1Client;
+use self::typed::parts::v1::PartsV1Client;
 use self::typed::shapes::v1::ShapesV1Client;
 use self::typed::versions::v1::VersionsV1Client;
 use self::typed::versions::v1beta1::VersionsV1beta1Client;
@@ -40,6 +41,11 @@ impl Clientset {
     /// The clients of `v1`.
     pub fn core_v1(&self) -> CoreV1Client {
         CoreV1Client::new(self.client.clone())
+    }
+
+    /// The clients of `parts.example.com/v1`.
+    pub fn parts_v1(&self) -> PartsV1Client {
+        PartsV1Client::new(self.client.clone())
     }
 
     /// The clients of `shapes.example.com/v1`.

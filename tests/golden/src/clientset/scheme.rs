@@ -6,6 +6,7 @@
 use genclient_runtime::{Value, scheme};
 use genclient_runtime::scheme::{DecodeError, KnownObject, KnownType};
 use golden_apis::core as core_v1;
+use golden_apis::parts as parts_v1;
 use golden_apis::shapes as shapes_v1;
 use golden_apis::versions::v1 as versions_v1;
 use golden_apis::versions::v1beta1 as versions_v1beta1;
@@ -15,6 +16,10 @@ use golden_apis::versions::v1beta1 as versions_v1beta1;
 pub enum Object {
     /// `Parcel` of `v1`.
     CoreV1Parcel(Box<core_v1::Parcel>),
+    /// `Cabinet` of `parts.example.com/v1`.
+    PartsV1Cabinet(Box<parts_v1::Cabinet>),
+    /// `Chest` of `parts.example.com/v1`.
+    PartsV1Chest(Box<parts_v1::Chest>),
     /// `House` of `shapes.example.com/v1`.
     ShapesV1House(Box<shapes_v1::House>),
     /// `HouseList` of `shapes.example.com/v1`.
@@ -52,6 +57,8 @@ pub fn encode(objects: &[Object]) -> Result<String, DecodeError> {
 impl KnownObject for Object {
     const KNOWN_TYPES: &'static [KnownType] = &[
         KnownType::new("v1", "Parcel"),
+        KnownType::new("parts.example.com/v1", "Cabinet"),
+        KnownType::new("parts.example.com/v1", "Chest"),
         KnownType::new("shapes.example.com/v1", "House"),
         KnownType::new("shapes.example.com/v1", "HouseList"),
         KnownType::new("shapes.example.com/v1", "Machine"),
@@ -64,6 +71,12 @@ impl KnownObject for Object {
     fn from_value(known_type: &KnownType, value: Value) -> Result<Self, DecodeError> {
         match (known_type.api_version, known_type.kind) {
             ("v1", "Parcel") => scheme::from_value(value).map(Self::CoreV1Parcel),
+            ("parts.example.com/v1", "Cabinet") => {
+                scheme::from_value(value).map(Self::PartsV1Cabinet)
+            }
+            ("parts.example.com/v1", "Chest") => {
+                scheme::from_value(value).map(Self::PartsV1Chest)
+            }
             ("shapes.example.com/v1", "House") => {
                 scheme::from_value(value).map(Self::ShapesV1House)
             }
@@ -96,6 +109,8 @@ impl KnownObject for Object {
     fn to_value(&self) -> Result<Value, DecodeError> {
         match self {
             Self::CoreV1Parcel(object) => scheme::to_value(object),
+            Self::PartsV1Cabinet(object) => scheme::to_value(object),
+            Self::PartsV1Chest(object) => scheme::to_value(object),
             Self::ShapesV1House(object) => scheme::to_value(object),
             Self::ShapesV1HouseList(object) => scheme::to_value(object),
             Self::ShapesV1Machine(object) => scheme::to_value(object),

@@ -10,6 +10,7 @@ use genclient_runtime::factory::{CacheSyncError, InformerFactoryBuilder};
 
 use crate::clientset::Clientset;
 use super::core::CoreInformers;
+use super::parts::PartsInformers;
 use super::shapes::ShapesInformers;
 use super::versions::VersionsInformers;
 
@@ -29,6 +30,11 @@ impl SharedInformerFactory {
     /// The informers of the group `core`.
     pub fn core(&self) -> CoreInformers {
         CoreInformers::new(self.factory.clone())
+    }
+
+    /// The informers of the group `parts.example.com`.
+    pub fn parts(&self) -> PartsInformers {
+        PartsInformers::new(self.factory.clone())
     }
 
     /// The informers of the group `shapes.example.com`.

@@ -25,6 +25,12 @@ impl SharedInformerFactory {
             resource.resource.as_str(),
         ) {
             ("", "v1", "parcels") => Ok(self.core().v1().parcels().informer().generic()),
+            ("parts.example.com", "v1", "cabinets") => {
+                Ok(self.parts().v1().cabinets().informer().generic())
+            }
+            ("parts.example.com", "v1", "chests") => {
+                Ok(self.parts().v1().chests().informer().generic())
+            }
             ("shapes.example.com", "v1", "houses") => {
                 Ok(self.shapes().v1().houses().informer().generic())
             }

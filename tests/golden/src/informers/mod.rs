@@ -7,6 +7,7 @@ mod factory;
 mod generic;
 
 pub mod core;
+pub mod parts;
 pub mod shapes;
 pub mod versions;
 

@@ -4,5 +4,6 @@
 //! The typed clients, by group.
 
 pub mod core;
+pub mod parts;
 pub mod shapes;
 pub mod versions;
