@@ -16,13 +16,12 @@ mod tests;
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use genclient_runtime::{
-    Action, Client, ObjectKey, ObjectMeta, Patch, SharedInformer, TypedClient, events::EventRecorder,
-    kube::core::PartialObjectMeta, store::Index,
+    Action, Client, ObjectKey, ObjectMeta, SharedInformer, TypedClient, events::EventRecorder,
+    kube::core::PartialObjectMeta, retry::RetryPolicy, store::Index,
 };
 use parking_lot::Mutex;
 use samplecrd_apis::samplecrd::v1::Network;
 use samplecrd_client::listers::samplecrd::v1::NetworkLister;
-use serde_json::json;
 use tracing::{debug, info, warn};
 
 pub use self::outcome::Error;
@@ -101,14 +100,14 @@ impl<P: Provider> Reconciler<P> {
             return Ok(Action::await_change());
         };
         let outcome = if object.metadata.deletion_timestamp.is_some() {
-            self.finalize(key, &object.metadata).await
+            self.finalize(key, &object).await
         } else {
             let Some(network) = self.read(key, &object.metadata) else {
                 return Ok(Action::requeue(self.options.drift_interval));
             };
             let version = network.metadata.resource_version.as_deref().unwrap_or_default();
             info!(%key, version, cidr = %network.spec.cidr, gateway = %network.spec.gateway, "processing network");
-            self.apply(key, &object.metadata, &network).await
+            self.apply(key, &object, &network).await
         };
         self.report(key, &object, outcome)
     }
@@ -125,20 +124,26 @@ impl<P: Provider> Reconciler<P> {
     }
 
     /// Deletes the network of a deleted object, and then removes the finalizer.
-    async fn finalize(&self, key: &ObjectKey, meta: &ObjectMeta) -> Result<Outcome, Error> {
+    async fn finalize(&self, key: &ObjectKey, object: &Arc<NetworkMeta>) -> Result<Outcome, Error> {
+        let meta = &object.metadata;
         if has_finalizer(meta) {
             info!(%key, "deleting network in the provider");
             self.provider.delete(&owner(key, uid(meta))).await?;
-            let others = meta.finalizers.iter().flatten().filter(|finalizer| *finalizer != FINALIZER);
             // If the object is already gone, nothing is left to do.
-            self.set_finalizers(key, meta, others.cloned().collect()).await?;
+            self.change_finalizers(object, |finalizers| finalizers.retain(|name| name != FINALIZER)).await?;
             info!(%key, "deleted network in the provider and removed the finalizer");
         }
         Ok(Outcome::Settled)
     }
 
     /// Makes the network of an object as its spec says.
-    async fn apply(&self, key: &ObjectKey, meta: &ObjectMeta, network: &Network) -> Result<Outcome, Error> {
+    async fn apply(
+        &self,
+        key: &ObjectKey,
+        object: &Arc<NetworkMeta>,
+        network: &Network,
+    ) -> Result<Outcome, Error> {
+        let meta = &object.metadata;
         let owner = owner(key, uid(meta));
         let desired = match Desired::parse(&network.spec.cidr, &network.spec.gateway) {
             Ok(desired) => desired,
@@ -152,9 +157,8 @@ impl<P: Provider> Reconciler<P> {
         };
         // The finalizer comes first, because a network must not exist without it.
         if self.options.finalizer && !has_finalizer(meta) {
-            let finalizers = meta.finalizers.iter().flatten().cloned();
-            let finalizers = finalizers.chain([FINALIZER.to_owned()]).collect();
-            if !self.set_finalizers(key, meta, finalizers).await? {
+            let add = |finalizers: &mut Vec<String>| finalizers.push(FINALIZER.to_owned());
+            if !self.change_finalizers(object, add).await? {
                 info!(%key, "network was deleted meanwhile");
                 return Ok(Outcome::Settled);
             }
@@ -171,21 +175,21 @@ impl<P: Provider> Reconciler<P> {
         Ok(Outcome::Synced { given: network.spec.cidr.clone(), desired, change: applied.change })
     }
 
-    /// Replaces the finalizers. Returns whether the object still exists.
+    /// Changes the finalizers. Returns whether the object still exists.
     ///
     /// A change by somebody else is a conflict, after which the newer version is reconciled.
-    async fn set_finalizers(
+    async fn change_finalizers(
         &self,
-        key: &ObjectKey,
-        meta: &ObjectMeta,
-        finalizers: Vec<String>,
+        object: &Arc<NetworkMeta>,
+        mut change: impl FnMut(&mut Vec<String>) + Send,
     ) -> Result<bool, Error> {
+        let key = ObjectKey::of(&**object);
         let namespace = key.namespace.as_deref().unwrap_or_default();
         let objects = TypedClient::<NetworkMeta>::namespaced(self.client.clone(), namespace);
-        let patch = Patch::Merge(json!({
-            "metadata": { "resourceVersion": meta.resource_version, "finalizers": finalizers },
-        }));
-        match objects.patch(&key.name, &patch).await {
+        let update = objects.update_with(&key.name, |object: &mut NetworkMeta| {
+            change(object.metadata.finalizers.get_or_insert_default());
+        });
+        match update.from(Arc::clone(object)).retry(RetryPolicy::CONFLICT.attempts(1)).await {
             Ok(_) => Ok(true),
             Err(error) if error.is_not_found() => Ok(false),
             Err(error) => Err(error.into()),

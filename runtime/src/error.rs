@@ -7,7 +7,10 @@
 
 use std::{error::Error as StdError, fmt, time::Duration};
 
-use kube::core::{Status, response::reason};
+use kube::core::{
+    Status,
+    response::{StatusCause, reason},
+};
 
 use crate::object::ObjectKey;
 
@@ -107,15 +110,61 @@ pub enum InvalidRequest {
     /// The field manager is empty or longer than 128 bytes.
     #[error("`{0}` is not a field manager: it must have 1 to 128 bytes")]
     FieldManager(String),
-    /// The patch has an option that its type does not allow.
-    #[error("the patch is not valid: {0}")]
-    Patch(String),
+    /// An apply has no field manager.
+    #[error(
+        "an apply needs a field manager: set it for all requests with `RestClient::field_manager`, or for this \
+         one with `.field_manager(…)`"
+    )]
+    FieldManagerMissing,
+    /// The write needs the resource version of an object that has none.
+    #[error("the object has no metadata.resourceVersion, so a change by somebody else would not be noticed")]
+    ResourceVersionMissing,
+    /// The object is not the one that the request names, or a change would make it another one.
+    #[error("the object's {field} is `{found}`, not `{expected}`, and a write cannot change it")]
+    OtherObject {
+        /// The field.
+        field: &'static str,
+        /// The expected value.
+        expected: String,
+        /// The actual value.
+        found: String,
+    },
+    /// An update of the status changes other fields too, which the server would ignore.
+    #[error("only the status can be changed here, not {}", .0.join(", "))]
+    OutsideStatus(Vec<String>),
     /// The body does not serialize to JSON.
     #[error("the body does not serialize: {0}")]
     Body(#[source] serde_json::Error),
     /// The parts do not form a valid HTTP request.
     #[error("the request cannot be built: {0}")]
     Http(#[source] http::Error),
+}
+
+/// A field that an apply did not get, because another manager owns it with another value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FieldConflict {
+    /// The manager that owns the field.
+    pub manager: String,
+    /// The path of the field, such as `.spec.cidr`.
+    pub field: String,
+}
+
+impl FieldConflict {
+    /// Reads a cause such as `conflict with "kubectl" using apps/v1`.
+    fn of(cause: &StatusCause) -> Option<Self> {
+        let manager = cause.message.strip_prefix("conflict with ").unwrap_or(&cause.message);
+        // The name is quoted as Go quotes it, which is JSON but for rare escapes.
+        let quoted = serde_json::Deserializer::from_str(manager).into_iter::<String>().next();
+        let manager = quoted.and_then(Result::ok).unwrap_or_else(|| manager.to_owned());
+        (cause.reason == "FieldManagerConflict").then(|| Self { manager, field: cause.field.clone() })
+    }
+}
+
+impl fmt::Display for FieldConflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} belongs to \"{}\"", self.field, self.manager)
+    }
 }
 
 /// A failed request: what was tried, and why it failed.
@@ -181,6 +230,14 @@ impl Error {
     /// Returns whether the object was changed since it was read, or a precondition does not hold.
     pub fn is_conflict(&self) -> bool {
         self.answers(reason::CONFLICT, 409)
+    }
+
+    /// Returns the fields that an apply did not get because other managers own them. It is empty for any
+    /// other error.
+    pub fn conflicts(&self) -> Vec<FieldConflict> {
+        let details = self.status().and_then(|status| status.details.as_ref());
+        let causes = details.into_iter().flat_map(|details| &details.causes);
+        causes.filter_map(FieldConflict::of).collect()
     }
 
     /// Returns whether an object with this name already exists.
@@ -268,7 +325,16 @@ impl fmt::Display for Error {
         if let Some(operation) = &self.0.operation {
             write!(f, "cannot {operation}: ")?;
         }
+        let conflicts = self.conflicts();
         match &self.0.cause {
+            // The server's own message has a line for each field.
+            Cause::Kube(kube::Error::Api(status)) if !conflicts.is_empty() => {
+                for (index, conflict) in conflicts.iter().enumerate() {
+                    let separator = if index > 0 { ", " } else { "" };
+                    write!(f, "{separator}{conflict}")?;
+                }
+                write!(f, " ({})", status.reason)
+            }
             Cause::Kube(kube::Error::Api(status)) => {
                 match (status.message.is_empty(), status.reason.is_empty()) {
                     (false, false) => write!(f, "{} ({})", status.message, status.reason),

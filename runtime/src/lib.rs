@@ -52,6 +52,8 @@
 //! | start here | |
 //! | --- | --- |
 //! | [`client`] | requests to the API server, with timeouts, rate limits and pages |
+//! | [`apply`] | apply configurations: the fields of an object that a manager wants to own |
+//! | [`patch`] | patches, and the difference of two objects |
 //! | [`informer`] | the cache of a kind, and the handlers and streams of its changes |
 //! | [`lister`] | typed reads of the cache |
 //! | [`workqueue`] | keys with delays, priorities, retries and workers |
@@ -86,6 +88,7 @@ extern crate self as genclient_runtime;
 #[doc(hidden)]
 #[allow(missing_docs, reason = "only the code that the derives write uses it")]
 pub mod __private;
+pub mod apply;
 pub mod backoff;
 mod bucket;
 pub mod client;
@@ -107,6 +110,7 @@ pub mod object;
 mod offload;
 pub mod owner;
 mod panics;
+pub mod patch;
 pub mod reflector;
 mod resource_version;
 pub mod retry;
@@ -123,6 +127,7 @@ pub use factory::InformerFactory;
 pub use informer::{Cause, Event, FinalState, SharedInformer};
 pub use lister::{Lister, NamespaceLister};
 pub use object::ObjectKey;
+pub use patch::Patch;
 pub use selector::Selector;
 pub use workqueue::{Action, Priority, WorkQueue};
 
@@ -136,9 +141,9 @@ pub use k8s_openapi::{
 };
 pub use kube::{
     self, Api, Client, CustomResourceExt,
-    api::{ListParams, Patch, PropagationPolicy, ValidationDirective, VersionMatch},
+    api::{ListParams, PropagationPolicy, ValidationDirective, VersionMatch},
     core::{GroupVersionResource, ObjectList},
 };
 pub use schemars;
-pub use serde::{self, Serialize};
+pub use serde::{self, Deserialize, Serialize};
 pub use serde_json::Value;

@@ -76,7 +76,11 @@ impl RetryPolicy {
         self
     }
 
-    /// Returns the pause after this many failed attempts.
+    /// Returns the pause after this many failed attempts, or `None` if there is no other attempt.
+    pub(crate) fn pause_before_next(&self, failed: u32) -> Option<Duration> {
+        (failed < self.attempts).then(|| self.pause_after(failed))
+    }
+
     fn pause_after(&self, failed: u32) -> Duration {
         let pause = exponential(self.pause, self.factor, failed.saturating_sub(1), self.max_pause);
         jittered(pause, self.jitter)
@@ -127,12 +131,14 @@ where
 {
     let mut failed = 0;
     loop {
-        match operation().await {
-            Err(error) if failed + 1 < policy.attempts && retriable(&error) => {
-                failed += 1;
-                tokio::time::sleep(policy.pause_after(failed)).await;
-            }
+        let error = match operation().await {
+            Err(error) if retriable(&error) => error,
             result => return result,
+        };
+        failed += 1;
+        match policy.pause_before_next(failed) {
+            Some(pause) => tokio::time::sleep(pause).await,
+            None => return Err(error),
         }
     }
 }

@@ -110,17 +110,20 @@ async fn every_verb_does_what_its_name_says() {
     });
     retried.await.unwrap();
 
-    let patch = Patch::Merge(json!({"data": {"x": "3"}}));
+    let patch = Patch::merge(&json!({"data": {"x": "3"}}));
     let patched = maps.patch("a", &patch).field_manager("patcher").await.unwrap();
     assert_eq!(patched.data.unwrap()["x"], "3");
-    let unknown = Patch::Merge(json!({"unknown": true}));
+    let unknown = Patch::merge(&json!({"unknown": true}));
     let strict = maps.patch("a", &unknown).field_validation(ValidationDirective::Strict).await.unwrap_err();
     assert!(strict.to_string().contains("unknown field"), "{strict}");
 
     let config =
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": "4"}});
-    assert!(maps.apply(&config, "applier").await.unwrap_err().is_conflict(), "`x` belongs to another");
-    let applied = maps.apply(&config, "applier").force().await.unwrap();
+    assert!(
+        maps.apply_untyped(&config).field_manager("applier").await.unwrap_err().is_conflict(),
+        "`x` belongs to another"
+    );
+    let applied = maps.apply_untyped(&config).field_manager("applier").force().await.unwrap();
     assert_eq!(applied.data.unwrap()["x"], "4");
 
     let found: List<ConfigMap> = maps.list(&ListParams::default().labels("app=test")).await.unwrap();
@@ -166,7 +169,7 @@ async fn a_typed_watch_delivers_every_change() {
     let mut events = maps.watch(&ours.at(before.metadata.resource_version.as_deref().unwrap()));
     let created = maps.create(&map("a", "1")).await.unwrap();
     assert_eq!(events.next().await.unwrap().unwrap(), WatchEvent::Added(created));
-    maps.patch("a", &Patch::Merge(json!({"metadata": {"labels": {"app": null}}}))).await.unwrap();
+    maps.patch("a", &Patch::merge(&json!({"metadata": {"labels": {"app": null}}}))).await.unwrap();
     assert!(matches!(events.next().await, Some(Ok(WatchEvent::Deleted(_)))), "no longer under the selector");
 }
 
@@ -424,7 +427,7 @@ async fn a_kind_that_is_defined_at_run_time_is_discovered_and_followed() {
     assert_eq!(cached.types.as_ref().unwrap().kind, "PartialObjectMetadata");
     assert_eq!(cached.metadata.uid, created.metadata.uid);
 
-    let patch = Patch::Merge(json!({"spec": {"size": 2}}));
+    let patch = Patch::merge(&json!({"spec": {"size": 2}}));
     let patched = gizmos.patch("a", &patch).await.unwrap();
     whole.caught_up_to(&patched, deadline).await.unwrap();
     assert_eq!(whole.dynamic_lister().get(&key).unwrap().data["spec"]["size"], 2);
@@ -508,11 +511,14 @@ async fn the_verbs_of_a_dynamic_client_do_what_their_names_say() {
     assert_eq!(with_status.data, json!({"spec": {"size": 2}, "status": {"ready": true}}));
 
     let config = kind.object("a").data(json!({"spec": {"size": 3}}));
-    assert!(doodads.apply(&config, "applier").await.unwrap_err().is_conflict(), "`size` belongs to another");
-    let applied = doodads.apply(&config, "applier").force().await.unwrap();
+    assert!(
+        doodads.apply_untyped(&config).field_manager("applier").await.unwrap_err().is_conflict(),
+        "`size` belongs to another"
+    );
+    let applied = doodads.apply_untyped(&config).field_manager("applier").force().await.unwrap();
     assert_eq!(applied.data["spec"]["size"], 3);
     let status = kind.object("a").data(json!({"status": {"ready": false}}));
-    let applied = doodads.apply_status(&status, "applier").force().await.unwrap();
+    let applied = doodads.apply_status_untyped(&status).field_manager("applier").force().await.unwrap();
     assert_eq!(applied.data["status"]["ready"], false);
 
     let mut events = doodads.watch(&ListParams::default());

@@ -34,7 +34,16 @@ pub struct MethodAttr {
 const KEYS: &[&str] = &["name", "verb", "subresource", "input", "result"];
 
 /// The methods that every client has beside its verbs.
-const OWN: &[&str] = &["api", "all", "new", "pages"];
+const OWN: &[&str] = &[
+    "all",
+    "api",
+    "apply_status_untyped",
+    "apply_untyped",
+    "new",
+    "pages",
+    "update_status_with",
+    "update_with",
+];
 
 impl MethodAttr {
     pub(super) fn read(cx: &Ctxt, entry: &Entry) -> Option<Self> {

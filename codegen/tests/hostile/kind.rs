@@ -148,13 +148,16 @@ impl Kind {
                 }
                 "patch" => call(
                     format!(
-                        "{client}.patch(\"obj\", &kube::api::Patch::Merge(serde_json::json!({{}}))).await"
+                        "{client}.patch(\"obj\", &genclient_runtime::Patch::merge(&serde_json::json!({{}}))).await"
                     ),
                     format!("PATCH {object}"),
                 ),
-                "apply" => call(format!("{client}.apply({config}, \"m\").await"), format!("PATCH {object}")),
+                "apply" => call(
+                    format!("{client}.apply_untyped({config}).field_manager(\"m\").await"),
+                    format!("PATCH {object}"),
+                ),
                 "apply_status" => call(
-                    format!("{client}.apply_status({config}, \"m\").await"),
+                    format!("{client}.apply_status_untyped({config}).field_manager(\"m\").await"),
                     format!("PATCH {object}/status"),
                 ),
                 other => panic!("`{other}` is no verb"),

@@ -13,7 +13,7 @@ use genclient_runtime::{
 use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Full};
 use samplecrd_apis::samplecrd::v1::NetworkSpec;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::{

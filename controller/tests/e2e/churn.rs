@@ -148,7 +148,7 @@ async fn write(
                 networks.create(&Network { metadata, spec }).await.map(|new| history.write(&new))
             }
             2 | 3 => {
-                let patch = Patch::Merge(json!({ "spec": spec }));
+                let patch = Patch::merge(&json!({ "spec": spec }));
                 networks.patch(&name, &patch).await.map(|changed| history.write(&changed))
             }
             _ => networks.delete(&name).await.map(drop),

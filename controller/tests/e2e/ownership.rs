@@ -109,7 +109,7 @@ async fn two_installations_on_one_project_leave_each_other_alone() {
 async fn vanish(cluster: &Cluster<'_>, number: usize) {
     let networks = cluster.networks();
     let all = networks.list(&ListParams::default()).await.unwrap().items;
-    let release = Patch::Merge(json!({ "metadata": { "finalizers": null } }));
+    let release = Patch::merge(&json!({ "metadata": { "finalizers": null } }));
     for network in all.into_iter().take(number) {
         let name = network.metadata.name.unwrap();
         networks.patch(&name, &release).await.unwrap();

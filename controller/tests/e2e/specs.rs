@@ -248,7 +248,7 @@ async fn networks_of_both_families_work_and_can_change_into_each_other() {
 async fn spoil(cluster: &Cluster<'_>, name: &str) {
     let any = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
     cluster.set_spec_schema(&any).await;
-    let patch = Patch::Merge(json!({ "spec": { "cidr": 7 } }));
+    let patch = Patch::merge(&json!({ "spec": { "cidr": 7 } }));
     let networks = cluster.networks();
     eventually(
         "the server takes a number for a range",

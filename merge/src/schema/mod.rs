@@ -11,6 +11,8 @@
 //! It also holds the merge keys and the strategies of strategic merge patches. The rules by which they are
 //! read from OpenAPI are those of the API server.
 
+#[cfg(feature = "kubernetes")]
+mod kubernetes;
 mod object_meta;
 mod open_api;
 
@@ -217,6 +219,31 @@ impl Schema {
     /// version 2 has no defaults, and the keys of lists such as the ports of a container depend on them.
     pub fn from_open_api(document: &Value, definition: &str) -> Result<Self, SchemaError> {
         open_api::from_document(document, definition)
+    }
+
+    /// Returns the schema of one of Kubernetes' own kinds, or `None` for any other kind.
+    ///
+    /// The kinds are those of Kubernetes 1.36, with every version that an API server can serve, whether it does
+    /// by default or not. The schemas are part of the program: the first call for a kind reads its schema, and
+    /// later ones only look it up.
+    ///
+    /// ```
+    /// use genclient_merge::{Schema, strategic};
+    /// use serde_json::json;
+    ///
+    /// let schema = Schema::kubernetes("v1", "Service").expect("it is one of Kubernetes' own kinds");
+    /// let service = json!({ "spec": { "ports": [{ "port": 80 }] } });
+    /// let patch = json!({ "spec": { "ports": [{ "port": 443 }] } });
+    /// assert_eq!(
+    ///     strategic::apply(&service, &patch, &schema)?,
+    ///     json!({ "spec": { "ports": [{ "port": 443 }, { "port": 80 }] } }),
+    /// );
+    /// assert!(Schema::kubernetes("samplecrd.k8s.io/v1", "Network").is_none());
+    /// # Ok::<(), genclient_merge::strategic::StrategicError>(())
+    /// ```
+    #[cfg(feature = "kubernetes")]
+    pub fn kubernetes(api_version: &str, kind: &str) -> Option<Self> {
+        kubernetes::schema(api_version, kind)
     }
 
     /// Returns the schema for objects that nothing is known about: objects are shared field by field, lists

@@ -36,6 +36,13 @@ pub(super) fn from_document(document: &Value, definition: &str) -> Result<Schema
         };
         return Err(SchemaError { at: "the document".to_owned(), problem });
     };
+    from_definitions(definitions, definition)
+}
+
+pub(super) fn from_definitions(
+    definitions: &serde_json::Map<String, Value>,
+    definition: &str,
+) -> Result<Schema> {
     let mut reader = Reader::new(definitions, false);
     reader.at.push(definition.to_owned());
     let root = reader.named(definition)?;

@@ -7,7 +7,7 @@ fn crd(spec: Value) -> Result<Schema, SchemaError> {
 }
 
 /// Returns the type at a path: a field, `[]` for the items of a list, `{}` for the values of a map.
-fn at<'s>(schema: &'s Schema, path: &[&str]) -> &'s Type {
+pub(super) fn at<'s>(schema: &'s Schema, path: &[&str]) -> &'s Type {
     let mut id = schema.root();
     for step in path {
         let value = schema.get(id);
@@ -20,7 +20,7 @@ fn at<'s>(schema: &'s Schema, path: &[&str]) -> &'s Type {
     schema.get(id)
 }
 
-fn sharing(list: &Type) -> &ListSharing {
+pub(super) fn sharing(list: &Type) -> &ListSharing {
     &list.list.as_ref().expect("a list").sharing
 }
 

@@ -4,9 +4,8 @@ use http::{HeaderValue, Method};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    patch::{force, force_option},
     request::{Request, request},
-    write::{WriteOptions, write_options},
+    write::{WriteOptions, field_manager_option, write_options},
 };
 use crate::{error::InvalidRequest, wire::Call};
 
@@ -21,19 +20,30 @@ pub struct Apply<R> {
 }
 
 impl<R> Apply<R> {
-    pub(super) fn new(request: Request<R>, field_manager: &str) -> Self {
-        let options =
-            WriteOptions { field_manager: Some(field_manager.to_owned()), ..WriteOptions::default() };
+    pub(super) fn new(request: Request<R>, options: WriteOptions) -> Self {
         Self { request, options, force: false }
     }
 
     write_options!();
-    force_option!();
+    field_manager_option!();
+
+    /// Takes over fields that other managers own, instead of failing with a
+    /// [conflict](crate::Error::conflicts).
+    pub fn force(mut self) -> Self {
+        self.force = true;
+        self
+    }
 
     fn finish(self) -> Request<R> {
         self.request.with(|call| {
-            let call = self.options.write_to(call)?;
-            if self.force { force(call) } else { Ok(call) }
+            if self.options.field_manager.is_none() {
+                return Err(InvalidRequest::FieldManagerMissing);
+            }
+            let mut call = self.options.write_to(call)?;
+            if self.force {
+                call.query.push("force", "true");
+            }
+            Ok(call)
         })
     }
 }
@@ -45,17 +55,23 @@ pub(super) struct Configuration(Vec<u8>);
 
 impl Configuration {
     /// The configuration of an object of this kind, which it must say that it is, and the name that it
-    /// contains.
+    /// contains. If it contains a namespace, it must be that of the client.
     pub(super) fn of(
         config: &impl Serialize,
         api_version: &str,
         kind: &str,
+        namespace: Option<&str>,
     ) -> Result<(String, Self), InvalidRequest> {
         let (facts, body) = Facts::read(config)?;
         expect("apiVersion", facts.api_version, api_version)?;
         expect("kind", facts.kind, kind)?;
-        let name = facts.metadata.and_then(|meta| meta.name);
-        Ok((name.ok_or(InvalidRequest::FieldMissing("metadata.name"))?, Self(body)))
+        let Some(Metadata { name: Some(name), namespace: own }) = facts.metadata else {
+            return Err(InvalidRequest::FieldMissing("metadata.name"));
+        };
+        if let (Some(own), Some(namespace)) = (own, namespace) {
+            expect("metadata.namespace", Some(own), namespace)?;
+        }
+        Ok((name, Self(body)))
     }
 
     /// A configuration of any kind for the object `name`. If it contains a name, it must be that one.
@@ -90,6 +106,7 @@ struct Facts {
 #[derive(Deserialize)]
 struct Metadata {
     name: Option<String>,
+    namespace: Option<String>,
 }
 
 impl Facts {

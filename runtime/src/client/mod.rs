@@ -30,17 +30,14 @@ mod read;
 mod request;
 mod rest;
 mod subresource;
+mod update_with;
 mod watch;
 mod write;
 
 use std::fmt::{self, Debug};
 
 use http::Method;
-use kube::{
-    Api, Resource,
-    api::{ListParams, Patch},
-    core::NamespaceScope,
-};
+use kube::{Api, Resource, api::ListParams, core::NamespaceScope};
 use serde::{Serialize, de::DeserializeOwned};
 
 pub use apply::Apply;
@@ -53,15 +50,17 @@ pub use patch::PatchRequest;
 pub use read::{Get, List};
 pub(crate) use request::fetch_path;
 pub use rest::RestClient;
+pub use update_with::UpdateWith;
 pub use watch::{WatchEvent, WatchStream};
 pub use write::Write;
 
 use crate::{
+    apply::ApplyConfiguration,
     error::InvalidRequest,
+    patch::Patch,
     wire::{Call, JSON, METADATA, METADATA_LIST},
 };
 use apply::Configuration;
-use patch::patch_call;
 use path::Target;
 use request::Request;
 use write::WriteOptions;
@@ -210,20 +209,57 @@ impl<K: ApiObject, D: KindOf<K>> TypedClient<K, D> {
     }
 
     /// Patches an object.
-    pub fn patch<P: Serialize>(&self, name: &str, patch: &Patch<P>) -> PatchRequest<K> {
+    pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<K> {
         self.patch_target(Target::object(name), patch, accept::<K>())
     }
 
-    /// Applies a configuration on the server. `field_manager` then owns the fields that it sets.
+    /// Changes an object: reads it, lets `change` edit it, and writes the difference. If somebody else
+    /// changed the object meanwhile, it starts over; see [`UpdateWith`].
+    pub fn update_with<'f>(
+        &self,
+        name: &str,
+        change: impl FnMut(&mut K) + Send + 'f,
+    ) -> UpdateWith<'f, K, D> {
+        UpdateWith::new(self, name, None, Box::new(change))
+    }
+
+    /// Changes the status of an object, in the same way as [`update_with`](Self::update_with). A change of
+    /// anything else is [refused](InvalidRequest::OutsideStatus).
+    pub fn update_status_with<'f>(
+        &self,
+        name: &str,
+        change: impl FnMut(&mut K) + Send + 'f,
+    ) -> UpdateWith<'f, K, D> {
+        UpdateWith::new(self, name, Some("status"), Box::new(change))
+    }
+
+    /// Applies a configuration on the server, which creates the object if there is none. The field manager
+    /// then owns the fields that the configuration sets, and no others: what it owned before and does not
+    /// set any more is removed.
     ///
-    /// The configuration must serialize with `apiVersion`, `kind` and `metadata.name`.
-    pub fn apply<A: Serialize>(&self, config: &A, field_manager: &str) -> Apply<K> {
-        self.apply_to(None, config, field_manager)
+    /// The field manager is the [client's](RestClient::field_manager) or the [request's](Apply::field_manager).
+    /// If another manager owns a field with another value, it is a conflict, whose
+    /// [`conflicts`](crate::Error::conflicts) name it; [`force`](Apply::force) takes the field over.
+    pub fn apply<A: ApplyConfiguration<Object = K>>(&self, config: &A) -> Apply<K> {
+        self.apply_to(None, config, Some(&config.metadata().name))
     }
 
     /// Applies the status of a configuration on the server, and nothing else.
-    pub fn apply_status<A: Serialize>(&self, config: &A, field_manager: &str) -> Apply<K> {
-        self.apply_to(Some("status"), config, field_manager)
+    pub fn apply_status<A: ApplyConfiguration<Object = K>>(&self, config: &A) -> Apply<K> {
+        self.apply_to(Some("status"), config, Some(&config.metadata().name))
+    }
+
+    /// Applies any serializable value, such as a part of a manifest. The manager owns every field that it
+    /// has, so it should not be a whole object.
+    ///
+    /// It must have the `apiVersion` and the `kind` of the client, and a `metadata.name`.
+    pub fn apply_untyped<C: Serialize>(&self, config: &C) -> Apply<K> {
+        self.apply_to(None, config, None)
+    }
+
+    /// Applies the status of any serializable value, and nothing else of it.
+    pub fn apply_status_untyped<C: Serialize>(&self, config: &C) -> Apply<K> {
+        self.apply_to(Some("status"), config, None)
     }
 
     fn fetch<R: DeserializeOwned>(
@@ -258,25 +294,29 @@ impl<K: ApiObject, D: KindOf<K>> TypedClient<K, D> {
     fn patch_target<R: DeserializeOwned>(
         &self,
         target: Target<'_>,
-        patch: &Patch<impl Serialize>,
+        patch: &Patch,
         accept: &'static str,
     ) -> PatchRequest<R> {
-        let request = self.request("patch", target, |path| Ok(patch_call(path, patch)?.accept(accept)));
-        PatchRequest::new(request, patch, self.write_options())
+        let request = self.request("patch", target, |path| Ok(patch.to_call(path)?.accept(accept)));
+        PatchRequest::new(request, self.write_options())
     }
 
+    /// `name` is for errors; a configuration that is sent names the object itself.
     fn apply_to(
         &self,
         subresource: Option<&'static str>,
         config: &impl Serialize,
-        field_manager: &str,
+        name: Option<&str>,
     ) -> Apply<K> {
-        let config = Configuration::of(config, &self.kind.api_version(), &self.kind.kind());
-        let name = config.as_ref().ok().map(|(name, _)| name.clone());
+        let (api_version, kind) = (self.kind.api_version(), self.kind.kind());
+        let (name, config) = match Configuration::of(config, &api_version, &kind, self.namespace()) {
+            Ok((name, config)) => (Some(name), Ok(config)),
+            Err(error) => (name.map(str::to_owned), Err(error)),
+        };
         let target = Target::Object { name: name.as_deref(), subresource };
-        let call =
-            config.and_then(|(_, config)| Ok(config.into_call(self.path(target)?).accept(accept::<K>())));
-        Apply::new(Request::new(self.rest.clone(), self.operation("apply", target), call), field_manager)
+        let call = config.and_then(|config| Ok(config.into_call(self.path(target)?).accept(accept::<K>())));
+        let request = Request::new(self.rest.clone(), self.operation("apply", target), call);
+        Apply::new(request, self.write_options())
     }
 
     /// A request whose call is made from its path.

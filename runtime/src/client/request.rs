@@ -43,6 +43,12 @@ impl<R> Request<R> {
         self.timeout = Some(limit);
     }
 
+    /// For a part of a request that has a timeout as a whole.
+    pub(super) fn without_timeout(mut self) -> Self {
+        self.timeout = None;
+        self
+    }
+
     /// Writes options into the call, unless it is invalid already.
     pub(super) fn with(mut self, options: impl FnOnce(Call) -> Result<Call, InvalidRequest>) -> Self {
         self.call = self.call.and_then(options);

@@ -2,13 +2,13 @@
 //!
 //! The types need nothing but serde, so those without `ObjectMeta` can be used as well.
 
-use kube::api::{ListParams, Patch};
+use kube::api::ListParams;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     ApiObject, Apply, Get, KindOf, List, PatchRequest, TypedClient, Write, apply::Configuration, path::Target,
 };
-use crate::wire::JSON;
+use crate::{patch::Patch, wire::JSON};
 
 impl<K: ApiObject, D: KindOf<K>> TypedClient<K, D> {
     /// Reads a subresource of an object.
@@ -47,11 +47,11 @@ impl<K: ApiObject, D: KindOf<K>> TypedClient<K, D> {
     }
 
     /// Patches a subresource of an object.
-    pub fn patch_subresource<P: Serialize, R: DeserializeOwned>(
+    pub fn patch_subresource<R: DeserializeOwned>(
         &self,
         name: &str,
         subresource: &str,
-        patch: &Patch<P>,
+        patch: &Patch,
     ) -> PatchRequest<R> {
         self.patch_target(Target::subresource(name, subresource), patch, JSON)
     }
@@ -65,9 +65,8 @@ impl<K: ApiObject, D: KindOf<K>> TypedClient<K, D> {
         name: &str,
         subresource: &str,
         config: &A,
-        field_manager: &str,
     ) -> Apply<R> {
-        self.apply_other_type(name, Some(subresource), config, field_manager)
+        self.apply_other_type(name, Some(subresource), config)
     }
 
     /// Reads an object as another type, such as one that has only some of its fields.
@@ -86,22 +85,13 @@ impl<K: ApiObject, D: KindOf<K>> TypedClient<K, D> {
     }
 
     /// Patches an object and returns it as another type.
-    pub fn patch_as<P: Serialize, R: DeserializeOwned>(
-        &self,
-        name: &str,
-        patch: &Patch<P>,
-    ) -> PatchRequest<R> {
+    pub fn patch_as<R: DeserializeOwned>(&self, name: &str, patch: &Patch) -> PatchRequest<R> {
         self.patch_target(Target::object(name), patch, JSON)
     }
 
     /// Applies a configuration of any kind to an object on the server and returns it as another type.
-    pub fn apply_as<A: Serialize, R: DeserializeOwned>(
-        &self,
-        name: &str,
-        config: &A,
-        field_manager: &str,
-    ) -> Apply<R> {
-        self.apply_other_type(name, None, config, field_manager)
+    pub fn apply_as<A: Serialize, R: DeserializeOwned>(&self, name: &str, config: &A) -> Apply<R> {
+        self.apply_other_type(name, None, config)
     }
 
     fn apply_other_type<R: DeserializeOwned>(
@@ -109,11 +99,10 @@ impl<K: ApiObject, D: KindOf<K>> TypedClient<K, D> {
         name: &str,
         subresource: Option<&str>,
         config: &impl Serialize,
-        field_manager: &str,
     ) -> Apply<R> {
         let target = Target::Object { name: Some(name), subresource };
         let request = self
             .request("apply", target, |path| Ok(Configuration::for_object(config, name)?.into_call(path)));
-        Apply::new(request, field_manager)
+        Apply::new(request, self.write_options())
     }
 }

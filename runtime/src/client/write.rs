@@ -70,18 +70,21 @@ pub(super) struct WriteOptions {
 }
 
 impl WriteOptions {
+    pub(super) fn check(&self) -> Result<(), InvalidRequest> {
+        match &self.field_manager {
+            Some(name) if !(1..=128).contains(&name.len()) => Err(InvalidRequest::FieldManager(name.clone())),
+            _ => Ok(()),
+        }
+    }
+
     /// Writes the options into the call's query.
     pub(super) fn write_to(&self, mut call: Call) -> Result<Call, InvalidRequest> {
+        self.check()?;
         let query = &mut call.query;
         if self.dry_run {
             query.push("dryRun", "All");
         }
-        if let Some(field_manager) = &self.field_manager {
-            if !(1..=128).contains(&field_manager.len()) {
-                return Err(InvalidRequest::FieldManager(field_manager.clone()));
-            }
-            query.push("fieldManager", field_manager);
-        }
+        query.push_some("fieldManager", self.field_manager.as_deref());
         query.push_some("fieldValidation", self.field_validation.as_ref().map(ValidationDirective::as_str));
         Ok(call)
     }

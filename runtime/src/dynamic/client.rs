@@ -35,7 +35,7 @@ use crate::{
 /// let widgets = all.in_namespace("default");
 /// let widget = widgets.get("example").await?;
 /// println!("{}", widget.data["spec"]["size"]);
-/// widgets.patch("example", &Patch::Merge(json!({"spec": {"size": 4}}))).dry_run().await?;
+/// widgets.patch("example", &Patch::merge(&json!({"spec": {"size": 4}}))).dry_run().await?;
 /// # Ok(())
 /// # }
 /// ```

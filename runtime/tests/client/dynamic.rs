@@ -41,9 +41,9 @@ async fn every_verb_has_the_path_and_the_options_of_a_typed_client() {
     widgets.get("a").resource_version("0").await.unwrap();
     widgets.update(&object).await.unwrap();
     widgets.update_status(&object).await.unwrap();
-    widgets.patch("a", &Patch::Merge(json!({"spec": {"size": 4}}))).await.unwrap();
-    widgets.apply(&object, "test").force().await.unwrap();
-    widgets.apply_status(&object, "test").await.unwrap();
+    widgets.patch("a", &Patch::merge(&json!({"spec": {"size": 4}}))).await.unwrap();
+    widgets.apply_untyped(&object).field_manager("test").force().await.unwrap();
+    widgets.apply_status_untyped(&object).field_manager("test").await.unwrap();
     widgets.delete("a").precondition_uid("u").await.unwrap();
     widgets.delete_collection(&ListParams::default().labels("app=web")).await.unwrap();
     let _: serde_json::Value = widgets.get_subresource("a", "scale").await.unwrap();
@@ -119,7 +119,7 @@ async fn errors_name_the_kind_and_what_cannot_succeed_is_not_sent() {
     assert_eq!(log.len(), 1);
 
     let other = DynamicKind::namespaced("example.com", "v2", "Widget", "widgets").object("a");
-    let error = widgets.apply(&other, "test").await.unwrap_err();
+    let error = widgets.apply_untyped(&other).field_manager("test").await.unwrap_err();
     assert_eq!(
         error.to_string(),
         "cannot apply Widget in namespace default: the apply configuration's apiVersion is \

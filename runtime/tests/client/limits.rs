@@ -28,7 +28,7 @@ async fn a_request_without_an_answer_ends_at_its_timeout() {
 async fn every_request_ends_after_60_seconds_by_default() {
     let (client, log) = in_process(|_: Received| Answer::Silence);
     let client = TypedClient::<ConfigMap>::namespaced(client, "default");
-    let (object, params, patch) = (object("a"), ListParams::default(), Patch::Merge(json!({})));
+    let (object, params, patch) = (object("a"), ListParams::default(), Patch::merge(&json!({})));
     let config = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
     let begin = Instant::now();
     let requests = [
@@ -41,7 +41,7 @@ async fn every_request_ends_after_60_seconds_by_default() {
         client.list::<Value>(&params).into_future().map_ok(drop).boxed(),
         client.pages(&params).all().map_ok(drop).boxed(),
         client.patch("a", &patch).into_future().map_ok(drop).boxed(),
-        client.apply(&config, "me").into_future().map_ok(drop).boxed(),
+        client.apply_untyped(&config).field_manager("me").into_future().map_ok(drop).boxed(),
         client.get_subresource::<Value>("a", "scale").into_future().map_ok(drop).boxed(),
     ];
     let (count, outcomes) = (requests.len(), join_all(requests).await);
@@ -189,7 +189,7 @@ async fn writes_that_name_no_field_manager_have_the_clients() {
     let client =
         TypedClient::<ConfigMap>::namespaced(RestClient::from(client).field_manager("me"), "default");
     let config = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
-    let patch = Patch::Merge(json!({}));
+    let patch = Patch::merge(&json!({}));
     client.create(&object("a")).await.unwrap();
     client.update(&object("a")).await.unwrap();
     client.patch("a", &patch).await.unwrap();
@@ -199,7 +199,7 @@ async fn writes_that_name_no_field_manager_have_the_clients() {
     };
     assert_eq!(managers(&log), vec![Some("me".to_owned()); 4]);
     client.patch("a", &patch).field_manager("you").await.unwrap();
-    client.apply(&config, "you").await.unwrap();
+    client.apply_untyped(&config).field_manager("you").await.unwrap();
     client.get("a").await.unwrap();
     assert_eq!(managers(&log)[4..], [Some("you".to_owned()), Some("you".to_owned()), None]);
 }

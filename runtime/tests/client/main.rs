@@ -1,6 +1,7 @@
 //! The requests of the typed client, and how it handles the responses.
 
 mod answers;
+mod apply;
 mod connect;
 mod dynamic;
 mod limits;
@@ -8,6 +9,7 @@ mod pages;
 mod requests;
 #[path = "../support/mod.rs"]
 mod support;
+mod update_with;
 mod watch;
 
 use genclient_runtime::TypedClient;

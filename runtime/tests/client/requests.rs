@@ -1,6 +1,6 @@
 //! The method, path, query, headers and body of each request.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use futures::StreamExt as _;
 use genclient_runtime::{
@@ -127,50 +127,31 @@ async fn delete_collection_has_the_selectors_in_its_query() {
 async fn each_patch_has_its_media_type() {
     let (client, log) = answering(config_map("a", 6));
     let change = json!({"data": {"x": "y"}});
-    for (patch, media_type) in [
-        (Patch::Merge(&change), "application/merge-patch+json"),
-        (Patch::Strategic(&change), "application/strategic-merge-patch+json"),
-        (Patch::Apply(&change), "application/apply-patch+yaml"),
+    let operations = json!([{"op": "remove", "path": "/data/x"}]);
+    for (patch, media_type, body) in [
+        (Patch::merge(&change), "application/merge-patch+json", &change),
+        (Patch::strategic(&change), "application/strategic-merge-patch+json", &change),
+        (Patch::json(&operations), "application/json-patch+json", &operations),
     ] {
         client.patch("a", &patch).field_manager("me").await.unwrap();
         assert_eq!(target(&log), format!("PATCH {PATH}/a?fieldManager=me"));
         let request = log.all().pop().unwrap();
-        assert_eq!((&*request.headers["content-type"], request.json()), (media_type, change.clone()));
+        assert_eq!((&*request.headers["content-type"], &request.json()), (media_type, body));
     }
-    let forced = client.patch("a", &Patch::Merge(&change)).force().await.unwrap_err();
-    assert!(forced.is_invalid_request(), "only an apply can be forced");
 }
 
 #[tokio::test]
-async fn apply_names_the_object_by_its_configuration() {
+async fn a_patch_that_cannot_be_sent_is_not_sent() {
     let (client, log) = answering(config_map("a", 6));
-    let config =
-        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": "y"}});
-    client.apply(&config, "me").force().await.unwrap();
-    assert_eq!(target(&log), format!("PATCH {PATH}/a?fieldManager=me&force=true"));
-    client.apply_status(&config, "me").dry_run().await.unwrap();
-    assert_eq!(target(&log), format!("PATCH {PATH}/a/status?dryRun=All&fieldManager=me"));
-    assert_eq!(log.all()[0].json(), config);
-}
-
-#[tokio::test]
-async fn an_apply_of_something_else_is_not_sent() {
-    let (client, log) = answering(config_map("a", 6));
-    for (config, message) in [
-        (json!({"kind": "ConfigMap", "metadata": {"name": "a"}}), "has no apiVersion"),
-        (json!({"apiVersion": "v1", "metadata": {"name": "a"}}), "has no kind"),
-        (json!({"apiVersion": "v1", "kind": "ConfigMap"}), "has no metadata.name"),
-        (
-            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}),
-            "kind is `Pod`, not `ConfigMap`",
-        ),
-    ] {
-        let error = client.apply(&config, "me").await.unwrap_err();
-        assert!(error.is_invalid_request() && error.to_string().contains(message), "{error}");
-    }
-    let config = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
-    let nobody = client.apply(&config, "").await.unwrap_err();
-    assert!(matches!(nobody.cause(), Cause::InvalidRequest(InvalidRequest::FieldManager(_))));
+    let invalid = Patch::merge(&BTreeMap::from([((1, 2), 3)]));
+    let error = client.patch("a", &invalid).await.unwrap_err();
+    assert!(matches!(error.cause(), Cause::InvalidRequest(InvalidRequest::Body(_))), "{error}");
+    let unversioned = Patch::merge(&json!({})).if_unchanged(&ConfigMap::default());
+    let error = client.patch("a", &unversioned).await.unwrap_err();
+    assert!(
+        matches!(error.cause(), Cause::InvalidRequest(InvalidRequest::ResourceVersionMissing)),
+        "{error}"
+    );
     assert_eq!(log.len(), 0);
 }
 
@@ -183,13 +164,14 @@ async fn a_subresource_has_its_own_input_and_result() {
     assert_eq!(target(&log), format!("GET {PATH}/a/scale?"));
     let _: Scale = client.update_subresource("a", "scale", &found).field_manager("me").await.unwrap();
     assert_eq!(target(&log), format!("PUT {PATH}/a/scale?fieldManager=me"));
-    let _: Scale = client.patch_subresource("a", "scale", &Patch::Merge(json!({}))).await.unwrap();
+    let _: Scale = client.patch_subresource("a", "scale", &Patch::merge(&json!({}))).await.unwrap();
     assert_eq!(target(&log), format!("PATCH {PATH}/a/scale?"));
-    let _: Scale = client.apply_subresource("a", "scale", &scale, "me").force().await.unwrap();
+    let _: Scale = client.apply_subresource("a", "scale", &scale).field_manager("me").force().await.unwrap();
     assert_eq!(target(&log), format!("PATCH {PATH}/a/scale?fieldManager=me&force=true"));
     let _: Value = client.list_subresource("a", "things", &ListParams::default().limit(1)).await.unwrap();
     assert_eq!(target(&log), format!("GET {PATH}/a/things?limit=1"));
-    let other = client.apply_subresource::<_, Scale>("b", "scale", &scale, "me").await.unwrap_err();
+    let other =
+        client.apply_subresource::<_, Scale>("b", "scale", &scale).field_manager("me").await.unwrap_err();
     assert!(other.to_string().contains("metadata.name is `a`, not `b`"), "{other}");
     let nowhere = client.get_subresource::<Scale>("a", "").await.unwrap_err();
     assert!(nowhere.is_invalid_request());
@@ -210,10 +192,10 @@ async fn a_verb_without_a_subresource_can_have_another_input_and_result_too() {
     assert_eq!(target(&log), format!("POST {PATH}?"));
     let _: Value = client.update_as("a", &json!({})).await.unwrap();
     assert_eq!(target(&log), format!("PUT {PATH}/a?"));
-    let _: Value = client.patch_as("a", &Patch::Merge(json!({}))).await.unwrap();
+    let _: Value = client.patch_as("a", &Patch::merge(&json!({}))).await.unwrap();
     assert_eq!(target(&log), format!("PATCH {PATH}/a?"));
     let config = json!({"apiVersion": "v1", "kind": "ConfigMap"});
-    let _: Value = client.apply_as("a", &config, "me").await.unwrap();
+    let _: Value = client.apply_as("a", &config).field_manager("me").await.unwrap();
     assert_eq!(target(&log), format!("PATCH {PATH}/a?fieldManager=me"));
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Methods<'a, 'l> {
 struct Call {
     docs: String,
     name: Ident,
-    /// The parameter of a method that takes any serializable value.
+    /// The parameter of a method that takes values of any type that has a trait, or the lifetime of a change.
     generic: Option<TokenStream>,
     arguments: Vec<Argument>,
     answer: TokenStream,
@@ -88,7 +88,8 @@ impl<'a, 'l> Methods<'a, 'l> {
         Self { version, resource, uses, object, list }
     }
 
-    /// The method of a verb; `list` comes with `pages`.
+    /// The method of a verb; `list` comes with `pages`, `patch` with `update_with`, and each apply with one
+    /// that takes any serializable value.
     pub fn of_verb(&mut self, verb: Verb) -> TokenStream {
         let kind = &self.resource.kind;
         let docs = match verb {
@@ -101,13 +102,9 @@ impl<'a, 'l> Methods<'a, 'l> {
             Verb::List => format!("Reads every `{kind}` that the parameters select."),
             Verb::Watch => format!("Follows every `{kind}` that the parameters select; resumes by itself."),
             Verb::Patch => format!("Changes parts of the `{kind}` of this name."),
-            Verb::Apply => {
-                format!("Applies a whole manifest to the `{kind}` that it names, as this field manager.")
-            }
+            Verb::Apply => format!("Applies a configuration to the `{kind}` that it names."),
             Verb::ApplyStatus => {
-                format!(
-                    "Applies a whole manifest to the status of the `{kind}` that it names, as this field manager."
-                )
+                format!("Applies a configuration to the status of the `{kind}` that it names.")
             }
         };
         let object = self.object.clone();
@@ -121,17 +118,22 @@ impl<'a, 'l> Methods<'a, 'l> {
         }
         arguments.extend(self.body(verb, quote!(&#object), "object"));
         let name = ident(verb.name());
-        let call = Call {
-            docs,
-            name: name.clone(),
-            generic: self.generic(verb),
-            arguments,
-            answer: self.request(verb, &answer),
-            function: name,
+        let generic = match verb {
+            Verb::Apply | Verb::ApplyStatus => {
+                let configuration = self.uses.runtime("apply::ApplyConfiguration");
+                Some(quote!(A: #configuration<Object = #object>))
+            }
+            _ => None,
         };
-        let pages = (verb == Verb::List).then(|| self.pages());
-        let call = call.render();
-        quote!(#call #pages)
+        let answer = self.request(verb, &answer);
+        let call = Call { docs, name: name.clone(), generic, arguments, answer, function: name }.render();
+        let others = match verb {
+            Verb::List => self.pages(),
+            Verb::Patch => self.updates(),
+            Verb::Apply | Verb::ApplyStatus => self.untyped(verb),
+            _ => quote!(),
+        };
+        quote!(#call #others)
     }
 
     /// A method that `method(…)` asks for.
@@ -144,7 +146,7 @@ impl<'a, 'l> Methods<'a, 'l> {
             Verb::Get => "Reads",
             Verb::List => "Lists",
             Verb::Patch => "Changes parts of",
-            Verb::Apply => "Applies a whole manifest to",
+            Verb::Apply => "Applies a configuration to",
             Verb::Create => "Creates",
             _ => "Replaces",
         };
@@ -166,7 +168,8 @@ impl<'a, 'l> Methods<'a, 'l> {
             None if *verb == Verb::List => ident("list"),
             None => format_ident!("{}_as", verb.name()),
         };
-        let (generic, answer) = (self.generic(*verb), self.request(*verb, &result));
+        let generic = (*verb == Verb::Apply).then(|| self.serializable());
+        let answer = self.request(*verb, &result);
         Call { docs, name: ident(&method.name), generic, arguments, answer, function }.render()
     }
 
@@ -191,24 +194,17 @@ impl<'a, 'l> Methods<'a, 'l> {
             }
             Verb::Patch => {
                 let patch = self.uses.runtime("Patch");
-                vec![Argument::Given("patch", quote!(&#patch<P>))]
+                vec![Argument::Given("patch", quote!(&#patch))]
             }
-            Verb::Apply | Verb::ApplyStatus => {
-                vec![Argument::Given("config", quote!(&A)), Argument::Given("field_manager", quote!(&str))]
-            }
+            Verb::Apply | Verb::ApplyStatus => vec![Argument::Given("config", quote!(&A))],
             Verb::Create | Verb::Update | Verb::UpdateStatus => vec![Argument::Given(called, input)],
         }
     }
 
-    /// The parameter of a verb that takes any serializable value.
-    fn generic(&mut self, verb: Verb) -> Option<TokenStream> {
-        let name = match verb {
-            Verb::Patch => format_ident!("P"),
-            Verb::Apply | Verb::ApplyStatus => format_ident!("A"),
-            _ => return None,
-        };
+    /// The parameter of a method that takes any serializable value.
+    fn serializable(&mut self) -> TokenStream {
         let serialize = self.uses.runtime("Serialize");
-        Some(quote!(#name: #serialize))
+        quote!(A: #serialize)
     }
 
     /// The request that a verb answers with.
@@ -236,6 +232,44 @@ impl<'a, 'l> Methods<'a, 'l> {
             answer: quote!(#pages<#object>),
             arguments: self.body(Verb::List, quote!(), ""),
             function: ident("pages"),
+        }
+        .render()
+    }
+
+    /// `update_with` and `update_status_with`, for a kind that can be read and patched.
+    fn updates(&mut self) -> TokenStream {
+        let (kind, verbs) = (&self.resource.kind, &self.resource.verbs);
+        let mut methods = Vec::new();
+        if verbs.contains(&Verb::Get) {
+            methods
+                .push((format!("Changes the `{kind}` of this name, again after a conflict."), "update_with"));
+            if verbs.contains(&Verb::UpdateStatus) {
+                let docs =
+                    format!("Changes the status of the `{kind}` of this name, again after a conflict.");
+                methods.push((docs, "update_status_with"));
+            }
+        }
+        let methods = methods.into_iter().map(|(docs, name)| {
+            let (update, object) = (self.uses.runtime("client::UpdateWith"), &self.object);
+            let change = quote!(impl FnMut(&mut #object) + Send + 'f);
+            let arguments = vec![Argument::Given("name", quote!(&str)), Argument::Given("change", change)];
+            let (generic, answer) = (Some(quote!('f)), quote!(#update<'f, #object>));
+            Call { docs, name: ident(name), generic, arguments, answer, function: ident(name) }.render()
+        });
+        methods.collect()
+    }
+
+    /// An apply that takes any serializable value.
+    fn untyped(&mut self, verb: Verb) -> TokenStream {
+        let (kind, name) = (&self.resource.kind, format_ident!("{}_untyped", verb.name()));
+        let what = if verb == Verb::Apply { "" } else { "the status of " };
+        Call {
+            docs: format!("Applies any serializable value to {what}the `{kind}` that it names."),
+            name: name.clone(),
+            generic: Some(self.serializable()),
+            arguments: self.body(verb, quote!(), ""),
+            answer: self.request(verb, &self.object.clone()),
+            function: name,
         }
         .render()
     }

@@ -115,7 +115,7 @@ impl<'a> Cluster<'a> {
 
     /// Changes a Network.
     pub async fn change(&self, name: &str, cidr: &str, gateway: &str) -> Network {
-        let patch = Patch::Merge(json!({ "spec": { "cidr": cidr, "gateway": gateway } }));
+        let patch = Patch::merge(&json!({ "spec": { "cidr": cidr, "gateway": gateway } }));
         self.networks().patch(name, &patch).await.unwrap()
     }
 

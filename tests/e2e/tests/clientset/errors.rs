@@ -19,7 +19,7 @@ async fn a_stale_update_is_a_conflict_that_a_fresh_read_resolves() {
     let (clientset, namespace) = clientset("conflict").await;
     let networks = clientset.samplecrd_v1().networks(&namespace);
     let mut stale = networks.create(&network(named("example"))).await.unwrap();
-    let touch = Patch::Merge(json!({"metadata": {"labels": {"touched": "yes"}}}));
+    let touch = Patch::merge(&json!({"metadata": {"labels": {"touched": "yes"}}}));
     networks.patch("example", &touch).await.unwrap();
 
     stale.spec.cidr = "10.0.0.0/8".to_owned();
@@ -46,7 +46,7 @@ async fn what_is_not_there_is_not_found_by_any_verb() {
     let (clientset, namespace) = clientset("absent").await;
     let apps = clientset.appcontroller_v1alpha1().app_services(&namespace);
     let absent = app_service(named("absent"));
-    let patch = Patch::Merge(json!({}));
+    let patch = Patch::merge(&json!({}));
     let errors = [
         apps.get("absent").await.unwrap_err(),
         apps.update_status(&absent).await.unwrap_err(),
@@ -127,9 +127,9 @@ async fn what_breaks_the_schema_is_invalid_and_named() {
     assert_eq!(causes[0].field, "spec.replicas");
 
     apps.create(&app_service(named("example"))).await.unwrap();
-    let wrong_type = Patch::Merge(json!({"spec": {"deploymentName": 7}}));
+    let wrong_type = Patch::merge(&json!({"spec": {"deploymentName": 7}}));
     assert!(apps.patch("example", &wrong_type).await.unwrap_err().is_invalid());
-    let missing = Patch::Merge(json!({"spec": {"deploymentName": null}}));
+    let missing = Patch::merge(&json!({"spec": {"deploymentName": null}}));
     assert!(apps.patch("example", &missing).await.unwrap_err().is_invalid());
     let bad_name = apps.create(&app_service(named("Not A Name"))).await.unwrap_err();
     assert!(bad_name.is_invalid(), "{bad_name}");
@@ -142,7 +142,7 @@ async fn unknown_fields_are_refused_if_validation_is_strict_and_pruned_if_not() 
     let networks = clientset.samplecrd_v1().networks(&namespace);
     networks.create(&network(named("example"))).field_validation(ValidationDirective::Strict).await.unwrap();
 
-    let unknown = Patch::Merge(json!({"spec": {"colour": "green"}}));
+    let unknown = Patch::merge(&json!({"spec": {"colour": "green"}}));
     let strict = networks.patch("example", &unknown).field_validation(ValidationDirective::Strict);
     let refused = strict.await.unwrap_err();
     assert!(refused.is_invalid(), "{refused}");
@@ -153,7 +153,11 @@ async fn unknown_fields_are_refused_if_validation_is_strict_and_pruned_if_not() 
         "apiVersion": "samplecrd.k8s.io/v1", "kind": "Network", "metadata": {"name": "example"},
         "spec": {"colour": "green"},
     });
-    let refused = networks.apply(&config, "a-test").field_validation(ValidationDirective::Strict).await;
+    let refused = networks
+        .apply_untyped(&config)
+        .field_manager("a-test")
+        .field_validation(ValidationDirective::Strict)
+        .await;
     assert!(refused.unwrap_err().to_string().contains("colour"));
 
     let request =
@@ -174,6 +178,8 @@ async fn a_request_that_cannot_succeed_is_never_sent() {
     assert!(networks.get("../default").await.unwrap_err().is_invalid_request());
     assert!(networks.update(&network(Default::default())).await.unwrap_err().is_invalid_request());
     let stranger = json!({"apiVersion": "v1", "kind": "Network", "metadata": {"name": "example"}});
-    assert!(networks.apply(&stranger, "a-test").await.unwrap_err().is_invalid_request());
+    assert!(
+        networks.apply_untyped(&stranger).field_manager("a-test").await.unwrap_err().is_invalid_request()
+    );
     assert!(tap.requests_for("").is_empty());
 }

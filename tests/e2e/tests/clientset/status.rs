@@ -68,15 +68,21 @@ async fn apply_status_owns_fields_of_the_status_only() {
             "status": {"availableReplicas": replicas},
         })
     };
-    let applied = client.apply_status(&configuration(1), "one").await.unwrap();
+    let applied = client.apply_status_untyped(&configuration(1)).field_manager("one").await.unwrap();
     assert_eq!((applied.status, applied.spec), (available(1), created.spec.clone()));
 
-    let conflict = client.apply_status(&configuration(2), "other").await.unwrap_err();
+    let conflict = client.apply_status_untyped(&configuration(2)).field_manager("other").await.unwrap_err();
     assert!(conflict.is_conflict(), "{conflict}");
-    let rehearsed = client.apply_status(&configuration(2), "other").force().dry_run().await.unwrap();
+    let rehearsed = client
+        .apply_status_untyped(&configuration(2))
+        .field_manager("other")
+        .force()
+        .dry_run()
+        .await
+        .unwrap();
     assert_eq!(rehearsed.status, available(2));
     assert_eq!(client.get("example").await.unwrap().status, available(1));
-    let forced = client.apply_status(&configuration(2), "other").force().await.unwrap();
+    let forced = client.apply_status_untyped(&configuration(2)).field_manager("other").force().await.unwrap();
     assert_eq!((forced.status, forced.spec), (available(2), created.spec));
     let owners: Vec<_> = client.get("example").await.unwrap().managed_fields().to_vec();
     let other = owners.iter().find(|owner| owner.manager.as_deref() == Some("other")).unwrap();
@@ -89,7 +95,7 @@ async fn patch_leaves_the_status_alone() {
     let (clientset, namespace) = clientset("status").await;
     let client = clientset.appcontroller_v1alpha1().app_services(&namespace);
     client.create(&app_service(named("example"))).await.unwrap();
-    let patch = Patch::Merge(json!({"spec": {"replicas": 3}, "status": {"availableReplicas": 3}}));
+    let patch = Patch::merge(&json!({"spec": {"replicas": 3}, "status": {"availableReplicas": 3}}));
     let patched = client.patch("example", &patch).await.unwrap();
     assert_eq!((patched.spec.replicas, patched.status), (Some(3), None));
 }

@@ -156,7 +156,7 @@ macro_rules! verbs_of {
                     let found: BTreeSet<_> = waiting.finalizers().iter().cloned().collect();
                     assert_eq!(found, added.map(str::to_owned).into_iter().chain([hold.clone()]).collect());
 
-                    let release = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+                    let release = Patch::merge(&json!({"metadata": {"finalizers": null}}));
                     client.patch("held", &release).await.unwrap();
                     assert!(client.get("held").await.unwrap_err().is_not_found());
                 }
@@ -288,7 +288,7 @@ macro_rules! verbs_of {
                 let changed = client.update(&changed).await.unwrap();
                 assert_eq!(next(&mut watch).await, WatchEvent::Modified(changed));
 
-                let relabel = |env: &str| Patch::Merge(json!({"metadata": {"labels": {"env": env}}}));
+                let relabel = |env: &str| Patch::merge(&json!({"metadata": {"labels": {"env": env}}}));
                 client.patch("example", &relabel("live")).await.unwrap();
                 let WatchEvent::Deleted(left) = next(&mut watch).await else {
                     panic!("what leaves the selector is told as deleted");
@@ -311,18 +311,17 @@ macro_rules! verbs_of {
                 let client = client(&clientset, &namespace);
                 let created = client.create(&$sample(labelled("example", "env", "test"))).await.unwrap();
 
-                let merge = Patch::Merge(json!({"spec": {$json: "merged"}}));
+                let merge = Patch::merge(&json!({"spec": {$json: "merged"}}));
                 let merged = client.patch("example", &merge).field_manager("a-test").await.unwrap();
                 assert_eq!(merged.spec.$field, "merged");
                 assert_eq!(merged.labels(), created.labels());
 
                 let path = concat!("/spec/", $json);
                 let operations = |before: &str, after: &str| {
-                    let operations = json!([
+                    Patch::json(&json!([
                         {"op": "test", "path": path, "value": before},
                         {"op": "replace", "path": path, "value": after},
-                    ]);
-                    Patch::Json::<()>(serde_json::from_value(operations).expect("it is a patch"))
+                    ]))
                 };
                 let replaced = client.patch("example", &operations("merged", "replaced")).await.unwrap();
                 assert_eq!(replaced.spec.$field, "replaced");
@@ -337,7 +336,7 @@ macro_rules! verbs_of {
                 let (clientset, namespace) = clientset("strategic").await;
                 let client = client(&clientset, &namespace);
                 client.create(&$sample(named("example"))).await.unwrap();
-                let strategic = Patch::Strategic(json!({"spec": {$json: "merged"}}));
+                let strategic = Patch::strategic(&json!({"spec": {$json: "merged"}}));
                 let refused = client.patch("example", &strategic).await.unwrap_err();
                 assert_eq!(refused.code(), Some(415), "{refused}");
             }
@@ -347,39 +346,45 @@ macro_rules! verbs_of {
                 require_servers!();
                 let (clientset, namespace) = clientset("apply").await;
                 let client = client(&clientset, &namespace);
-                let created = client.apply(&configuration("example", "first"), "one").await.unwrap();
+                let created = client.apply_untyped(&configuration("example", "first")).field_manager("one").await.unwrap();
                 assert_eq!(created.spec.$field, "first");
-                let same = client.apply(&configuration("example", "first"), "one").await.unwrap();
+                let same = client.apply_untyped(&configuration("example", "first")).field_manager("one").await.unwrap();
                 assert_eq!(same.resource_version(), created.resource_version());
 
                 let second = configuration("example", "second");
-                let conflict = client.apply(&second, "other").await.unwrap_err();
+                let conflict = client.apply_untyped(&second).field_manager("other").await.unwrap_err();
                 assert!(conflict.is_conflict(), "{conflict}");
                 let message = conflict.to_string();
                 assert!(message.contains("\"one\"") && message.contains($json), "{message}");
                 assert_eq!(client.get("example").await.unwrap().spec.$field, "first");
 
-                let rehearsed = client.apply(&second, "other").force().dry_run().await.unwrap();
+                let rehearsed = client.apply_untyped(&second).field_manager("other").force().dry_run().await.unwrap();
                 assert_eq!(rehearsed.spec.$field, "second");
                 assert_eq!(client.get("example").await.unwrap().spec.$field, "first");
 
-                let forced = client.apply(&second, "other").force().await.unwrap();
+                let forced = client.apply_untyped(&second).field_manager("other").force().await.unwrap();
                 assert_eq!(forced.spec.$field, "second");
-                let conflict = client.apply(&configuration("example", "third"), "one").await.unwrap_err();
+                let conflict = client.apply_untyped(&configuration("example", "third")).field_manager("one").await.unwrap_err();
                 assert!(conflict.is_conflict(), "the field has another owner now: {conflict}");
             }
 
             #[tokio::test]
-            async fn apply_by_way_of_patch_is_the_same() {
+            async fn a_patch_of_an_object_that_has_changed_is_refused() {
                 require_servers!();
-                let (clientset, namespace) = clientset("apply-patch").await;
+                let (clientset, namespace) = clientset("if-unchanged").await;
                 let client = client(&clientset, &namespace);
-                client.apply(&configuration("example", "first"), "one").await.unwrap();
-                let patch = Patch::Apply(configuration("example", "second"));
-                let conflict = client.patch("example", &patch).field_manager("other").await.unwrap_err();
-                assert!(conflict.is_conflict(), "{conflict}");
-                let forced = client.patch("example", &patch).field_manager("other").force().await.unwrap();
-                assert_eq!(forced.spec.$field, "second");
+                let read = client.create(&$sample(named("example"))).await.unwrap();
+                let path = concat!("/spec/", $json);
+                for locked in [
+                    Patch::merge(&json!({"spec": {$json: "merged"}})),
+                    Patch::json(&json!([{"op": "replace", "path": path, "value": "replaced"}])),
+                ] {
+                    let fresh = client.get("example").await.unwrap();
+                    client.patch("example", &locked.clone().if_unchanged(&fresh)).await.unwrap();
+                    let refused = client.patch("example", &locked.if_unchanged(&read)).await.unwrap_err();
+                    assert!(refused.is_conflict() && refused.conflicts().is_empty(), "{refused}");
+                }
+                assert_eq!(client.get("example").await.unwrap().spec.$field, "replaced");
             }
 
             #[tokio::test]
@@ -395,10 +400,10 @@ macro_rules! verbs_of {
                 changed.spec.$field = "changed".to_owned();
                 let updated = client.update(&changed).dry_run().await.unwrap();
                 assert_eq!(updated.spec.$field, "changed");
-                let merge = Patch::Merge(json!({"spec": {$json: "merged"}}));
+                let merge = Patch::merge(&json!({"spec": {$json: "merged"}}));
                 assert_eq!(client.patch("example", &merge).dry_run().await.unwrap().spec.$field, "merged");
                 let config = configuration("example", "applied");
-                let applied = client.apply(&config, "a-test").force().dry_run().await.unwrap();
+                let applied = client.apply_untyped(&config).field_manager("a-test").force().dry_run().await.unwrap();
                 assert_eq!(applied.spec.$field, "applied");
                 client.delete("example").dry_run().await.unwrap();
 

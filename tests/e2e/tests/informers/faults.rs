@@ -92,7 +92,7 @@ async fn caches_and_handlers_converge_after_the_api_server_was_killed_under_load
                 while running.load(Ordering::Relaxed) {
                     round += 1;
                     let name = format!("n{writer}-{}", round % 7);
-                    let change = Patch::Merge(json!({"spec": {"cidr": format!("round {round}")}}));
+                    let change = Patch::merge(&json!({"spec": {"cidr": format!("round {round}")}}));
                     // While the server is away nothing succeeds, and that is no reason to stop.
                     let outcome = match round % 5 {
                         0 => networks.delete(&name).await.map(drop),

@@ -36,7 +36,7 @@ async fn an_object_that_does_not_decode_is_named_and_keeps_its_last_good_state()
     let good = networks.create(&network(named("example"))).await.unwrap();
     networks.create(&network(named("bad-from-the-start"))).await.unwrap();
     allow_any_spec(&env).await;
-    let spoil = Patch::Merge(json!({"spec": {"cidr": 42}}));
+    let spoil = Patch::merge(&json!({"spec": {"cidr": 42}}));
     eventually("the server takes what the type does not", async || {
         networks.patch("bad-from-the-start", &spoil).await.is_err_and(|error| is_unreadable(&error))
     })
@@ -66,7 +66,7 @@ async fn an_object_that_does_not_decode_is_named_and_keeps_its_last_good_state()
     assert_eq!(cache.invalid().len(), 2);
     assert_eq!(lister.require("example").unwrap().spec, good.spec);
 
-    let repair = Patch::Merge(json!({"spec": {"cidr": "10.0.0.0/8"}}));
+    let repair = Patch::merge(&json!({"spec": {"cidr": "10.0.0.0/8"}}));
     let repaired = networks.patch("example", &repair).await.unwrap();
     cache.caught_up_to(&repaired, PATIENCE).await.unwrap();
     assert_eq!(lister.require("example").unwrap().spec.cidr, "10.0.0.0/8");

@@ -72,7 +72,7 @@ async fn the_end_of_an_object_is_caught_up_to_as_well() {
 
     networks.create(&network(named("example"))).await.unwrap();
     let written =
-        networks.patch("example", &Patch::Merge(json!({"spec": {"cidr": "changed"}}))).await.unwrap();
+        networks.patch("example", &Patch::merge(&json!({"spec": {"cidr": "changed"}}))).await.unwrap();
     networks.delete("example").await.unwrap();
     cache.caught_up_to(&written, PATIENCE).await.unwrap();
     let marker = networks.create(&network(named("marker"))).await.unwrap();

@@ -30,7 +30,7 @@ async fn an_object_leaves_and_enters_with_its_label() {
     let example = |told: fn(String, String) -> Told| told("example".to_owned(), uid.clone());
     assert_eq!(record.wait_for(1).await, [example(Told::Added)]);
 
-    let relabel = |env: Option<&str>| Patch::Merge(json!({"metadata": {"labels": {"env": env}}}));
+    let relabel = |env: Option<&str>| Patch::merge(&json!({"metadata": {"labels": {"env": env}}}));
     networks.patch("example", &relabel(None)).await.unwrap();
     let left = record.wait_for(2).await;
     assert_eq!(left[1], Told::Deleted("example".to_owned(), uid.clone(), FinalState::Observed));
@@ -65,7 +65,7 @@ async fn a_field_selector_is_evaluated_by_the_server() {
     factory.wait_for_cache_sync(PATIENCE).await.unwrap();
     assert_eq!(informer.store().keys(), [ObjectKey::namespaced(&namespace, "a")]);
 
-    apps.patch("b", &Patch::Merge(json!({"spec": {"deploymentName": "web"}}))).await.unwrap();
+    apps.patch("b", &Patch::merge(&json!({"spec": {"deploymentName": "web"}}))).await.unwrap();
     eventually("the other one comes in", async || informer.store().len() == 2).await;
     factory.shutdown().await;
 }

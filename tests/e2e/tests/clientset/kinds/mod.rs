@@ -3,6 +3,7 @@
 //! The server has all its APIs enabled, those that are not stable too.
 
 mod discovery;
+mod schemas;
 mod subresources;
 mod table;
 
@@ -62,7 +63,7 @@ trait Writes {
 
     fn create(&self, object: &Self::Kind) -> Write<Self::Kind>;
     fn get(&self, name: &str) -> Get<Self::Kind>;
-    fn patch(&self, name: &str, patch: &Patch<Value>) -> PatchRequest<Self::Kind>;
+    fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<Self::Kind>;
     fn delete(&self, name: &str) -> Delete<Self::Kind>;
 }
 
@@ -127,7 +128,7 @@ impl Test {
         let name = object.name_any();
         client.create(&object).await.map_err(|error| format!("create: {error}"))?;
         client.get(&name).await.map_err(|error| format!("get: {error}"))?;
-        let patch = Patch::Merge(json!({ "metadata": { "labels": { "genclient": "sample" } } }));
+        let patch = Patch::merge(&json!({ "metadata": { "labels": { "genclient": "sample" } } }));
         let patched = client.patch(&name, &patch).await.map_err(|error| format!("patch: {error}"))?;
         let labelled = |object: &K| object.name_any() == name && object.labels().contains_key("genclient");
         if !labelled(&patched) {

@@ -104,7 +104,7 @@ async fn a_pod_is_bound_given_a_container_and_evicted() {
     }
 
     let container = json!({ "name": "shell", "image": "example.com/none" });
-    let patch = Patch::Strategic(json!({ "spec": { "ephemeralContainers": [container] } }));
+    let patch = Patch::strategic(&json!({ "spec": { "ephemeralContainers": [container] } }));
     let patched = pods.patch_ephemeral_containers("first", &patch).await.expect("a container is added");
     assert!(patched.spec.is_some_and(|spec| spec.ephemeral_containers.is_some()));
 
@@ -112,7 +112,7 @@ async fn a_pod_is_bound_given_a_container_and_evicted() {
     let patch = json!({ "spec": { "containers": [{ "name": "main", "resources": resources }] } });
     // Whether a pod may be given other resources depends on its class; that the server knows the pod's
     // subresource shows in either answer.
-    let resized = pods.patch_resize("first", &Patch::Strategic(patch)).await;
+    let resized = pods.patch_resize("first", &Patch::strategic(&patch)).await;
     assert!(resized.is_ok() || resized.is_err_and(|error| error.is_invalid()));
 
     let eviction = Eviction { metadata: named("first"), ..Eviction::default() };
@@ -133,7 +133,7 @@ async fn a_subresource_has_its_own_methods() {
     deployments.update_scale(&name, &scale).await.expect("its scale is replaced");
     let found = deployments.get(&name).await.expect("the deployment is read");
     assert_eq!(found.spec.replicas, Some(3));
-    let patch = Patch::Merge(json!({ "spec": { "replicas": 1 } }));
+    let patch = Patch::merge(&json!({ "spec": { "replicas": 1 } }));
     let scale = deployments.patch_scale(&name, &patch).await.expect("its scale is patched");
     assert_eq!(scale.spec.and_then(|spec| spec.replicas), Some(1));
 

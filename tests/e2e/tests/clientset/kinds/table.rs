@@ -2,7 +2,6 @@
 
 use genclient_runtime::{ListParams, Patch, client};
 use kubernetes_client::clientset::typed;
-use serde_json::Value;
 
 use super::{Kind, Test, Writes};
 
@@ -20,7 +19,7 @@ macro_rules! writes {
                 self.get(name)
             }
 
-            fn patch(&self, name: &str, patch: &Patch<Value>) -> client::PatchRequest<$K> {
+            fn patch(&self, name: &str, patch: &Patch) -> client::PatchRequest<$K> {
                 self.patch(name, patch)
             }
 

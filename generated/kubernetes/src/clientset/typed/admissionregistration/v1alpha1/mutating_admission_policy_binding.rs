@@ -6,8 +6,10 @@
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
+use genclient_runtime::apply::ApplyConfiguration;
 use genclient_runtime::client::{
-    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, UpdateWith,
+    WatchStream, Write,
 };
 use genclient_runtime::k8s_openapi::api::admissionregistration::v1alpha1;
 
@@ -96,22 +98,39 @@ impl MutatingAdmissionPolicyBindingClient {
 
     /// Changes parts of the `MutatingAdmissionPolicyBinding` of this name.
     #[inline]
-    pub fn patch<P: Serialize>(
+    pub fn patch(
         &self,
         name: &str,
-        patch: &Patch<P>,
+        patch: &Patch,
     ) -> PatchRequest<v1alpha1::MutatingAdmissionPolicyBinding> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a whole manifest to the `MutatingAdmissionPolicyBinding` that it names, as this field manager.
+    /// Changes the `MutatingAdmissionPolicyBinding` of this name, again after a conflict.
     #[inline]
-    pub fn apply<A: Serialize>(
+    pub fn update_with<'f>(
+        &self,
+        name: &str,
+        change: impl FnMut(&mut v1alpha1::MutatingAdmissionPolicyBinding) + Send + 'f,
+    ) -> UpdateWith<'f, v1alpha1::MutatingAdmissionPolicyBinding> {
+        self.client.update_with(name, change)
+    }
+
+    /// Applies a configuration to the `MutatingAdmissionPolicyBinding` that it names.
+    #[inline]
+    pub fn apply<
+        A: ApplyConfiguration<Object = v1alpha1::MutatingAdmissionPolicyBinding>,
+    >(&self, config: &A) -> Apply<v1alpha1::MutatingAdmissionPolicyBinding> {
+        self.client.apply(config)
+    }
+
+    /// Applies any serializable value to the `MutatingAdmissionPolicyBinding` that it names.
+    #[inline]
+    pub fn apply_untyped<A: Serialize>(
         &self,
         config: &A,
-        field_manager: &str,
     ) -> Apply<v1alpha1::MutatingAdmissionPolicyBinding> {
-        self.client.apply(config, field_manager)
+        self.client.apply_untyped(config)
     }
 
     /// kube's own client of the kind, for whatever is not offered here.

@@ -6,8 +6,10 @@
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
+use genclient_runtime::apply::ApplyConfiguration;
 use genclient_runtime::client::{
-    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, UpdateWith,
+    WatchStream, Write,
 };
 use genclient_runtime::k8s_openapi::api::apps::v1;
 use genclient_runtime::k8s_openapi::api::autoscaling::v1::Scale;
@@ -87,32 +89,61 @@ impl StatefulSetClient {
 
     /// Changes parts of the `StatefulSet` of this name.
     #[inline]
-    pub fn patch<P: Serialize>(
-        &self,
-        name: &str,
-        patch: &Patch<P>,
-    ) -> PatchRequest<v1::StatefulSet> {
+    pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::StatefulSet> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a whole manifest to the `StatefulSet` that it names, as this field manager.
+    /// Changes the `StatefulSet` of this name, again after a conflict.
     #[inline]
-    pub fn apply<A: Serialize>(
+    pub fn update_with<'f>(
         &self,
-        config: &A,
-        field_manager: &str,
-    ) -> Apply<v1::StatefulSet> {
-        self.client.apply(config, field_manager)
+        name: &str,
+        change: impl FnMut(&mut v1::StatefulSet) + Send + 'f,
+    ) -> UpdateWith<'f, v1::StatefulSet> {
+        self.client.update_with(name, change)
     }
 
-    /// Applies a whole manifest to the status of the `StatefulSet` that it names, as this field manager.
+    /// Changes the status of the `StatefulSet` of this name, again after a conflict.
     #[inline]
-    pub fn apply_status<A: Serialize>(
+    pub fn update_status_with<'f>(
+        &self,
+        name: &str,
+        change: impl FnMut(&mut v1::StatefulSet) + Send + 'f,
+    ) -> UpdateWith<'f, v1::StatefulSet> {
+        self.client.update_status_with(name, change)
+    }
+
+    /// Applies a configuration to the `StatefulSet` that it names.
+    #[inline]
+    pub fn apply<A: ApplyConfiguration<Object = v1::StatefulSet>>(
         &self,
         config: &A,
-        field_manager: &str,
     ) -> Apply<v1::StatefulSet> {
-        self.client.apply_status(config, field_manager)
+        self.client.apply(config)
+    }
+
+    /// Applies any serializable value to the `StatefulSet` that it names.
+    #[inline]
+    pub fn apply_untyped<A: Serialize>(&self, config: &A) -> Apply<v1::StatefulSet> {
+        self.client.apply_untyped(config)
+    }
+
+    /// Applies a configuration to the status of the `StatefulSet` that it names.
+    #[inline]
+    pub fn apply_status<A: ApplyConfiguration<Object = v1::StatefulSet>>(
+        &self,
+        config: &A,
+    ) -> Apply<v1::StatefulSet> {
+        self.client.apply_status(config)
+    }
+
+    /// Applies any serializable value to the status of the `StatefulSet` that it names.
+    #[inline]
+    pub fn apply_status_untyped<A: Serialize>(
+        &self,
+        config: &A,
+    ) -> Apply<v1::StatefulSet> {
+        self.client.apply_status_untyped(config)
     }
 
     /// Reads the subresource `scale` of the `StatefulSet`.
@@ -129,23 +160,14 @@ impl StatefulSetClient {
 
     /// Changes parts of the subresource `scale` of the `StatefulSet`.
     #[inline]
-    pub fn patch_scale<P: Serialize>(
-        &self,
-        name: &str,
-        patch: &Patch<P>,
-    ) -> PatchRequest<Scale> {
+    pub fn patch_scale(&self, name: &str, patch: &Patch) -> PatchRequest<Scale> {
         self.client.patch_subresource(name, "scale", patch)
     }
 
-    /// Applies a whole manifest to the subresource `scale` of the `StatefulSet`.
+    /// Applies a configuration to the subresource `scale` of the `StatefulSet`.
     #[inline]
-    pub fn apply_scale<A: Serialize>(
-        &self,
-        name: &str,
-        config: &A,
-        field_manager: &str,
-    ) -> Apply<Scale> {
-        self.client.apply_subresource(name, "scale", config, field_manager)
+    pub fn apply_scale<A: Serialize>(&self, name: &str, config: &A) -> Apply<Scale> {
+        self.client.apply_subresource(name, "scale", config)
     }
 
     /// kube's own client of the kind, for whatever is not offered here.

@@ -6,8 +6,10 @@
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
+use genclient_runtime::apply::ApplyConfiguration;
 use genclient_runtime::client::{
-    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, UpdateWith,
+    WatchStream, Write,
 };
 use genclient_runtime::k8s_openapi::api::certificates::v1;
 
@@ -99,32 +101,68 @@ impl CertificateSigningRequestClient {
 
     /// Changes parts of the `CertificateSigningRequest` of this name.
     #[inline]
-    pub fn patch<P: Serialize>(
+    pub fn patch(
         &self,
         name: &str,
-        patch: &Patch<P>,
+        patch: &Patch,
     ) -> PatchRequest<v1::CertificateSigningRequest> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a whole manifest to the `CertificateSigningRequest` that it names, as this field manager.
+    /// Changes the `CertificateSigningRequest` of this name, again after a conflict.
     #[inline]
-    pub fn apply<A: Serialize>(
+    pub fn update_with<'f>(
         &self,
-        config: &A,
-        field_manager: &str,
-    ) -> Apply<v1::CertificateSigningRequest> {
-        self.client.apply(config, field_manager)
+        name: &str,
+        change: impl FnMut(&mut v1::CertificateSigningRequest) + Send + 'f,
+    ) -> UpdateWith<'f, v1::CertificateSigningRequest> {
+        self.client.update_with(name, change)
     }
 
-    /// Applies a whole manifest to the status of the `CertificateSigningRequest` that it names, as this field manager.
+    /// Changes the status of the `CertificateSigningRequest` of this name, again after a conflict.
     #[inline]
-    pub fn apply_status<A: Serialize>(
+    pub fn update_status_with<'f>(
+        &self,
+        name: &str,
+        change: impl FnMut(&mut v1::CertificateSigningRequest) + Send + 'f,
+    ) -> UpdateWith<'f, v1::CertificateSigningRequest> {
+        self.client.update_status_with(name, change)
+    }
+
+    /// Applies a configuration to the `CertificateSigningRequest` that it names.
+    #[inline]
+    pub fn apply<A: ApplyConfiguration<Object = v1::CertificateSigningRequest>>(
         &self,
         config: &A,
-        field_manager: &str,
     ) -> Apply<v1::CertificateSigningRequest> {
-        self.client.apply_status(config, field_manager)
+        self.client.apply(config)
+    }
+
+    /// Applies any serializable value to the `CertificateSigningRequest` that it names.
+    #[inline]
+    pub fn apply_untyped<A: Serialize>(
+        &self,
+        config: &A,
+    ) -> Apply<v1::CertificateSigningRequest> {
+        self.client.apply_untyped(config)
+    }
+
+    /// Applies a configuration to the status of the `CertificateSigningRequest` that it names.
+    #[inline]
+    pub fn apply_status<A: ApplyConfiguration<Object = v1::CertificateSigningRequest>>(
+        &self,
+        config: &A,
+    ) -> Apply<v1::CertificateSigningRequest> {
+        self.client.apply_status(config)
+    }
+
+    /// Applies any serializable value to the status of the `CertificateSigningRequest` that it names.
+    #[inline]
+    pub fn apply_status_untyped<A: Serialize>(
+        &self,
+        config: &A,
+    ) -> Apply<v1::CertificateSigningRequest> {
+        self.client.apply_status_untyped(config)
     }
 
     /// Replaces the subresource `approval` of the `CertificateSigningRequest`.
@@ -139,10 +177,10 @@ impl CertificateSigningRequestClient {
 
     /// Changes parts of the subresource `approval` of the `CertificateSigningRequest`.
     #[inline]
-    pub fn patch_approval<P: Serialize>(
+    pub fn patch_approval(
         &self,
         name: &str,
-        patch: &Patch<P>,
+        patch: &Patch,
     ) -> PatchRequest<v1::CertificateSigningRequest> {
         self.client.patch_subresource(name, "approval", patch)
     }

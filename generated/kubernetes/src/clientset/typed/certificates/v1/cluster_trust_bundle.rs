@@ -6,8 +6,10 @@
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
+use genclient_runtime::apply::ApplyConfiguration;
 use genclient_runtime::client::{
-    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, UpdateWith,
+    WatchStream, Write,
 };
 use genclient_runtime::k8s_openapi::api::certificates::v1;
 
@@ -84,22 +86,40 @@ impl ClusterTrustBundleClient {
 
     /// Changes parts of the `ClusterTrustBundle` of this name.
     #[inline]
-    pub fn patch<P: Serialize>(
+    pub fn patch(
         &self,
         name: &str,
-        patch: &Patch<P>,
+        patch: &Patch,
     ) -> PatchRequest<v1::ClusterTrustBundle> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a whole manifest to the `ClusterTrustBundle` that it names, as this field manager.
+    /// Changes the `ClusterTrustBundle` of this name, again after a conflict.
     #[inline]
-    pub fn apply<A: Serialize>(
+    pub fn update_with<'f>(
+        &self,
+        name: &str,
+        change: impl FnMut(&mut v1::ClusterTrustBundle) + Send + 'f,
+    ) -> UpdateWith<'f, v1::ClusterTrustBundle> {
+        self.client.update_with(name, change)
+    }
+
+    /// Applies a configuration to the `ClusterTrustBundle` that it names.
+    #[inline]
+    pub fn apply<A: ApplyConfiguration<Object = v1::ClusterTrustBundle>>(
         &self,
         config: &A,
-        field_manager: &str,
     ) -> Apply<v1::ClusterTrustBundle> {
-        self.client.apply(config, field_manager)
+        self.client.apply(config)
+    }
+
+    /// Applies any serializable value to the `ClusterTrustBundle` that it names.
+    #[inline]
+    pub fn apply_untyped<A: Serialize>(
+        &self,
+        config: &A,
+    ) -> Apply<v1::ClusterTrustBundle> {
+        self.client.apply_untyped(config)
     }
 
     /// kube's own client of the kind, for whatever is not offered here.

@@ -6,8 +6,10 @@
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
+use genclient_runtime::apply::ApplyConfiguration;
 use genclient_runtime::client::{
-    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, UpdateWith,
+    WatchStream, Write,
 };
 use genclient_runtime::k8s_openapi::api::core::v1;
 use genclient_runtime::k8s_openapi::api::policy::v1::Eviction;
@@ -86,32 +88,58 @@ impl PodClient {
 
     /// Changes parts of the `Pod` of this name.
     #[inline]
-    pub fn patch<P: Serialize>(
-        &self,
-        name: &str,
-        patch: &Patch<P>,
-    ) -> PatchRequest<v1::Pod> {
+    pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::Pod> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a whole manifest to the `Pod` that it names, as this field manager.
+    /// Changes the `Pod` of this name, again after a conflict.
     #[inline]
-    pub fn apply<A: Serialize>(
+    pub fn update_with<'f>(
         &self,
-        config: &A,
-        field_manager: &str,
-    ) -> Apply<v1::Pod> {
-        self.client.apply(config, field_manager)
+        name: &str,
+        change: impl FnMut(&mut v1::Pod) + Send + 'f,
+    ) -> UpdateWith<'f, v1::Pod> {
+        self.client.update_with(name, change)
     }
 
-    /// Applies a whole manifest to the status of the `Pod` that it names, as this field manager.
+    /// Changes the status of the `Pod` of this name, again after a conflict.
     #[inline]
-    pub fn apply_status<A: Serialize>(
+    pub fn update_status_with<'f>(
+        &self,
+        name: &str,
+        change: impl FnMut(&mut v1::Pod) + Send + 'f,
+    ) -> UpdateWith<'f, v1::Pod> {
+        self.client.update_status_with(name, change)
+    }
+
+    /// Applies a configuration to the `Pod` that it names.
+    #[inline]
+    pub fn apply<A: ApplyConfiguration<Object = v1::Pod>>(
         &self,
         config: &A,
-        field_manager: &str,
     ) -> Apply<v1::Pod> {
-        self.client.apply_status(config, field_manager)
+        self.client.apply(config)
+    }
+
+    /// Applies any serializable value to the `Pod` that it names.
+    #[inline]
+    pub fn apply_untyped<A: Serialize>(&self, config: &A) -> Apply<v1::Pod> {
+        self.client.apply_untyped(config)
+    }
+
+    /// Applies a configuration to the status of the `Pod` that it names.
+    #[inline]
+    pub fn apply_status<A: ApplyConfiguration<Object = v1::Pod>>(
+        &self,
+        config: &A,
+    ) -> Apply<v1::Pod> {
+        self.client.apply_status(config)
+    }
+
+    /// Applies any serializable value to the status of the `Pod` that it names.
+    #[inline]
+    pub fn apply_status_untyped<A: Serialize>(&self, config: &A) -> Apply<v1::Pod> {
+        self.client.apply_status_untyped(config)
     }
 
     /// Creates the subresource `binding` of the `Pod`.
@@ -132,10 +160,10 @@ impl PodClient {
 
     /// Changes parts of the subresource `ephemeralcontainers` of the `Pod`.
     #[inline]
-    pub fn patch_ephemeral_containers<P: Serialize>(
+    pub fn patch_ephemeral_containers(
         &self,
         name: &str,
-        patch: &Patch<P>,
+        patch: &Patch,
     ) -> PatchRequest<v1::Pod> {
         self.client.patch_subresource(name, "ephemeralcontainers", patch)
     }
@@ -154,11 +182,7 @@ impl PodClient {
 
     /// Changes parts of the subresource `resize` of the `Pod`.
     #[inline]
-    pub fn patch_resize<P: Serialize>(
-        &self,
-        name: &str,
-        patch: &Patch<P>,
-    ) -> PatchRequest<v1::Pod> {
+    pub fn patch_resize(&self, name: &str, patch: &Patch) -> PatchRequest<v1::Pod> {
         self.client.patch_subresource(name, "resize", patch)
     }
 

@@ -6,8 +6,10 @@
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
+use genclient_runtime::apply::ApplyConfiguration;
 use genclient_runtime::client::{
-    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, UpdateWith,
+    WatchStream, Write,
 };
 use genclient_runtime::k8s_openapi::api::autoscaling::v1::Scale;
 use genclient_runtime::k8s_openapi::api::core::v1;
@@ -97,32 +99,68 @@ impl ReplicationControllerClient {
 
     /// Changes parts of the `ReplicationController` of this name.
     #[inline]
-    pub fn patch<P: Serialize>(
+    pub fn patch(
         &self,
         name: &str,
-        patch: &Patch<P>,
+        patch: &Patch,
     ) -> PatchRequest<v1::ReplicationController> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a whole manifest to the `ReplicationController` that it names, as this field manager.
+    /// Changes the `ReplicationController` of this name, again after a conflict.
     #[inline]
-    pub fn apply<A: Serialize>(
+    pub fn update_with<'f>(
         &self,
-        config: &A,
-        field_manager: &str,
-    ) -> Apply<v1::ReplicationController> {
-        self.client.apply(config, field_manager)
+        name: &str,
+        change: impl FnMut(&mut v1::ReplicationController) + Send + 'f,
+    ) -> UpdateWith<'f, v1::ReplicationController> {
+        self.client.update_with(name, change)
     }
 
-    /// Applies a whole manifest to the status of the `ReplicationController` that it names, as this field manager.
+    /// Changes the status of the `ReplicationController` of this name, again after a conflict.
     #[inline]
-    pub fn apply_status<A: Serialize>(
+    pub fn update_status_with<'f>(
+        &self,
+        name: &str,
+        change: impl FnMut(&mut v1::ReplicationController) + Send + 'f,
+    ) -> UpdateWith<'f, v1::ReplicationController> {
+        self.client.update_status_with(name, change)
+    }
+
+    /// Applies a configuration to the `ReplicationController` that it names.
+    #[inline]
+    pub fn apply<A: ApplyConfiguration<Object = v1::ReplicationController>>(
         &self,
         config: &A,
-        field_manager: &str,
     ) -> Apply<v1::ReplicationController> {
-        self.client.apply_status(config, field_manager)
+        self.client.apply(config)
+    }
+
+    /// Applies any serializable value to the `ReplicationController` that it names.
+    #[inline]
+    pub fn apply_untyped<A: Serialize>(
+        &self,
+        config: &A,
+    ) -> Apply<v1::ReplicationController> {
+        self.client.apply_untyped(config)
+    }
+
+    /// Applies a configuration to the status of the `ReplicationController` that it names.
+    #[inline]
+    pub fn apply_status<A: ApplyConfiguration<Object = v1::ReplicationController>>(
+        &self,
+        config: &A,
+    ) -> Apply<v1::ReplicationController> {
+        self.client.apply_status(config)
+    }
+
+    /// Applies any serializable value to the status of the `ReplicationController` that it names.
+    #[inline]
+    pub fn apply_status_untyped<A: Serialize>(
+        &self,
+        config: &A,
+    ) -> Apply<v1::ReplicationController> {
+        self.client.apply_status_untyped(config)
     }
 
     /// Reads the subresource `scale` of the `ReplicationController`.
@@ -139,23 +177,14 @@ impl ReplicationControllerClient {
 
     /// Changes parts of the subresource `scale` of the `ReplicationController`.
     #[inline]
-    pub fn patch_scale<P: Serialize>(
-        &self,
-        name: &str,
-        patch: &Patch<P>,
-    ) -> PatchRequest<Scale> {
+    pub fn patch_scale(&self, name: &str, patch: &Patch) -> PatchRequest<Scale> {
         self.client.patch_subresource(name, "scale", patch)
     }
 
-    /// Applies a whole manifest to the subresource `scale` of the `ReplicationController`.
+    /// Applies a configuration to the subresource `scale` of the `ReplicationController`.
     #[inline]
-    pub fn apply_scale<A: Serialize>(
-        &self,
-        name: &str,
-        config: &A,
-        field_manager: &str,
-    ) -> Apply<Scale> {
-        self.client.apply_subresource(name, "scale", config, field_manager)
+    pub fn apply_scale<A: Serialize>(&self, name: &str, config: &A) -> Apply<Scale> {
+        self.client.apply_subresource(name, "scale", config)
     }
 
     /// kube's own client of the kind, for whatever is not offered here.

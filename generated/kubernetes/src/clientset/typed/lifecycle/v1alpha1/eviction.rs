@@ -6,8 +6,10 @@
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
+use genclient_runtime::apply::ApplyConfiguration;
 use genclient_runtime::client::{
-    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, UpdateWith,
+    WatchStream, Write,
 };
 use genclient_runtime::k8s_openapi::api::lifecycle::v1alpha1;
 
@@ -87,32 +89,61 @@ impl EvictionClient {
 
     /// Changes parts of the `Eviction` of this name.
     #[inline]
-    pub fn patch<P: Serialize>(
-        &self,
-        name: &str,
-        patch: &Patch<P>,
-    ) -> PatchRequest<v1alpha1::Eviction> {
+    pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1alpha1::Eviction> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a whole manifest to the `Eviction` that it names, as this field manager.
+    /// Changes the `Eviction` of this name, again after a conflict.
     #[inline]
-    pub fn apply<A: Serialize>(
+    pub fn update_with<'f>(
         &self,
-        config: &A,
-        field_manager: &str,
-    ) -> Apply<v1alpha1::Eviction> {
-        self.client.apply(config, field_manager)
+        name: &str,
+        change: impl FnMut(&mut v1alpha1::Eviction) + Send + 'f,
+    ) -> UpdateWith<'f, v1alpha1::Eviction> {
+        self.client.update_with(name, change)
     }
 
-    /// Applies a whole manifest to the status of the `Eviction` that it names, as this field manager.
+    /// Changes the status of the `Eviction` of this name, again after a conflict.
     #[inline]
-    pub fn apply_status<A: Serialize>(
+    pub fn update_status_with<'f>(
+        &self,
+        name: &str,
+        change: impl FnMut(&mut v1alpha1::Eviction) + Send + 'f,
+    ) -> UpdateWith<'f, v1alpha1::Eviction> {
+        self.client.update_status_with(name, change)
+    }
+
+    /// Applies a configuration to the `Eviction` that it names.
+    #[inline]
+    pub fn apply<A: ApplyConfiguration<Object = v1alpha1::Eviction>>(
         &self,
         config: &A,
-        field_manager: &str,
     ) -> Apply<v1alpha1::Eviction> {
-        self.client.apply_status(config, field_manager)
+        self.client.apply(config)
+    }
+
+    /// Applies any serializable value to the `Eviction` that it names.
+    #[inline]
+    pub fn apply_untyped<A: Serialize>(&self, config: &A) -> Apply<v1alpha1::Eviction> {
+        self.client.apply_untyped(config)
+    }
+
+    /// Applies a configuration to the status of the `Eviction` that it names.
+    #[inline]
+    pub fn apply_status<A: ApplyConfiguration<Object = v1alpha1::Eviction>>(
+        &self,
+        config: &A,
+    ) -> Apply<v1alpha1::Eviction> {
+        self.client.apply_status(config)
+    }
+
+    /// Applies any serializable value to the status of the `Eviction` that it names.
+    #[inline]
+    pub fn apply_status_untyped<A: Serialize>(
+        &self,
+        config: &A,
+    ) -> Apply<v1alpha1::Eviction> {
+        self.client.apply_status_untyped(config)
     }
 
     /// kube's own client of the kind, for whatever is not offered here.

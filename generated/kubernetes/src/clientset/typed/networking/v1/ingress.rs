@@ -6,8 +6,10 @@
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
+use genclient_runtime::apply::ApplyConfiguration;
 use genclient_runtime::client::{
-    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, UpdateWith,
+    WatchStream, Write,
 };
 use genclient_runtime::k8s_openapi::api::networking::v1;
 
@@ -84,32 +86,58 @@ impl IngressClient {
 
     /// Changes parts of the `Ingress` of this name.
     #[inline]
-    pub fn patch<P: Serialize>(
-        &self,
-        name: &str,
-        patch: &Patch<P>,
-    ) -> PatchRequest<v1::Ingress> {
+    pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::Ingress> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a whole manifest to the `Ingress` that it names, as this field manager.
+    /// Changes the `Ingress` of this name, again after a conflict.
     #[inline]
-    pub fn apply<A: Serialize>(
+    pub fn update_with<'f>(
         &self,
-        config: &A,
-        field_manager: &str,
-    ) -> Apply<v1::Ingress> {
-        self.client.apply(config, field_manager)
+        name: &str,
+        change: impl FnMut(&mut v1::Ingress) + Send + 'f,
+    ) -> UpdateWith<'f, v1::Ingress> {
+        self.client.update_with(name, change)
     }
 
-    /// Applies a whole manifest to the status of the `Ingress` that it names, as this field manager.
+    /// Changes the status of the `Ingress` of this name, again after a conflict.
     #[inline]
-    pub fn apply_status<A: Serialize>(
+    pub fn update_status_with<'f>(
+        &self,
+        name: &str,
+        change: impl FnMut(&mut v1::Ingress) + Send + 'f,
+    ) -> UpdateWith<'f, v1::Ingress> {
+        self.client.update_status_with(name, change)
+    }
+
+    /// Applies a configuration to the `Ingress` that it names.
+    #[inline]
+    pub fn apply<A: ApplyConfiguration<Object = v1::Ingress>>(
         &self,
         config: &A,
-        field_manager: &str,
     ) -> Apply<v1::Ingress> {
-        self.client.apply_status(config, field_manager)
+        self.client.apply(config)
+    }
+
+    /// Applies any serializable value to the `Ingress` that it names.
+    #[inline]
+    pub fn apply_untyped<A: Serialize>(&self, config: &A) -> Apply<v1::Ingress> {
+        self.client.apply_untyped(config)
+    }
+
+    /// Applies a configuration to the status of the `Ingress` that it names.
+    #[inline]
+    pub fn apply_status<A: ApplyConfiguration<Object = v1::Ingress>>(
+        &self,
+        config: &A,
+    ) -> Apply<v1::Ingress> {
+        self.client.apply_status(config)
+    }
+
+    /// Applies any serializable value to the status of the `Ingress` that it names.
+    #[inline]
+    pub fn apply_status_untyped<A: Serialize>(&self, config: &A) -> Apply<v1::Ingress> {
+        self.client.apply_status_untyped(config)
     }
 
     /// kube's own client of the kind, for whatever is not offered here.

@@ -4,8 +4,10 @@
 //! The typed client of `AppService` (`appcontroller.k8s.io/v1alpha1`).
 
 use genclient_runtime::{Api, ListParams, Patch, RestClient, Serialize, TypedClient};
+use genclient_runtime::apply::ApplyConfiguration;
 use genclient_runtime::client::{
-    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, UpdateWith,
+    WatchStream, Write,
 };
 use samplecrd_apis::appcontroller::v1alpha1;
 
@@ -74,30 +76,62 @@ impl AppServiceClient {
     }
 
     /// Changes parts of the `AppService` of this name.
-    pub fn patch<P: Serialize>(
+    pub fn patch(
         &self,
         name: &str,
-        patch: &Patch<P>,
+        patch: &Patch,
     ) -> PatchRequest<v1alpha1::AppService> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a whole manifest to the `AppService` that it names, as this field manager.
-    pub fn apply<A: Serialize>(
+    /// Changes the `AppService` of this name, again after a conflict.
+    pub fn update_with<'f>(
         &self,
-        config: &A,
-        field_manager: &str,
-    ) -> Apply<v1alpha1::AppService> {
-        self.client.apply(config, field_manager)
+        name: &str,
+        change: impl FnMut(&mut v1alpha1::AppService) + Send + 'f,
+    ) -> UpdateWith<'f, v1alpha1::AppService> {
+        self.client.update_with(name, change)
     }
 
-    /// Applies a whole manifest to the status of the `AppService` that it names, as this field manager.
-    pub fn apply_status<A: Serialize>(
+    /// Changes the status of the `AppService` of this name, again after a conflict.
+    pub fn update_status_with<'f>(
+        &self,
+        name: &str,
+        change: impl FnMut(&mut v1alpha1::AppService) + Send + 'f,
+    ) -> UpdateWith<'f, v1alpha1::AppService> {
+        self.client.update_status_with(name, change)
+    }
+
+    /// Applies a configuration to the `AppService` that it names.
+    pub fn apply<A: ApplyConfiguration<Object = v1alpha1::AppService>>(
         &self,
         config: &A,
-        field_manager: &str,
     ) -> Apply<v1alpha1::AppService> {
-        self.client.apply_status(config, field_manager)
+        self.client.apply(config)
+    }
+
+    /// Applies any serializable value to the `AppService` that it names.
+    pub fn apply_untyped<A: Serialize>(
+        &self,
+        config: &A,
+    ) -> Apply<v1alpha1::AppService> {
+        self.client.apply_untyped(config)
+    }
+
+    /// Applies a configuration to the status of the `AppService` that it names.
+    pub fn apply_status<A: ApplyConfiguration<Object = v1alpha1::AppService>>(
+        &self,
+        config: &A,
+    ) -> Apply<v1alpha1::AppService> {
+        self.client.apply_status(config)
+    }
+
+    /// Applies any serializable value to the status of the `AppService` that it names.
+    pub fn apply_status_untyped<A: Serialize>(
+        &self,
+        config: &A,
+    ) -> Apply<v1alpha1::AppService> {
+        self.client.apply_status_untyped(config)
     }
 
     /// kube's own client of the kind, for whatever is not offered here.

@@ -4,8 +4,10 @@
 //! The typed client of `Network` (`samplecrd.k8s.io/v1`).
 
 use genclient_runtime::{Api, ListParams, Patch, RestClient, Serialize, TypedClient};
+use genclient_runtime::apply::ApplyConfiguration;
 use genclient_runtime::client::{
-    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, UpdateWith,
+    WatchStream, Write,
 };
 use samplecrd_apis::samplecrd::v1;
 
@@ -66,21 +68,30 @@ impl NetworkClient {
     }
 
     /// Changes parts of the `Network` of this name.
-    pub fn patch<P: Serialize>(
-        &self,
-        name: &str,
-        patch: &Patch<P>,
-    ) -> PatchRequest<v1::Network> {
+    pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::Network> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a whole manifest to the `Network` that it names, as this field manager.
-    pub fn apply<A: Serialize>(
+    /// Changes the `Network` of this name, again after a conflict.
+    pub fn update_with<'f>(
+        &self,
+        name: &str,
+        change: impl FnMut(&mut v1::Network) + Send + 'f,
+    ) -> UpdateWith<'f, v1::Network> {
+        self.client.update_with(name, change)
+    }
+
+    /// Applies a configuration to the `Network` that it names.
+    pub fn apply<A: ApplyConfiguration<Object = v1::Network>>(
         &self,
         config: &A,
-        field_manager: &str,
     ) -> Apply<v1::Network> {
-        self.client.apply(config, field_manager)
+        self.client.apply(config)
+    }
+
+    /// Applies any serializable value to the `Network` that it names.
+    pub fn apply_untyped<A: Serialize>(&self, config: &A) -> Apply<v1::Network> {
+        self.client.apply_untyped(config)
     }
 
     /// kube's own client of the kind, for whatever is not offered here.

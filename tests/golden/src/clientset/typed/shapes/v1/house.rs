@@ -4,8 +4,10 @@
 //! The typed client of `House` (`shapes.example.com/v1`).
 
 use genclient_runtime::{Api, ListParams, Patch, RestClient, Serialize, TypedClient};
+use genclient_runtime::apply::ApplyConfiguration;
 use genclient_runtime::client::{
-    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, UpdateWith,
+    WatchStream, Write,
 };
 use golden_apis::shapes as v1;
 
@@ -71,30 +73,52 @@ impl HouseClient {
     }
 
     /// Changes parts of the `House` of this name.
-    pub fn patch<P: Serialize>(
-        &self,
-        name: &str,
-        patch: &Patch<P>,
-    ) -> PatchRequest<v1::House> {
+    pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::House> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a whole manifest to the `House` that it names, as this field manager.
-    pub fn apply<A: Serialize>(
+    /// Changes the `House` of this name, again after a conflict.
+    pub fn update_with<'f>(
         &self,
-        config: &A,
-        field_manager: &str,
-    ) -> Apply<v1::House> {
-        self.client.apply(config, field_manager)
+        name: &str,
+        change: impl FnMut(&mut v1::House) + Send + 'f,
+    ) -> UpdateWith<'f, v1::House> {
+        self.client.update_with(name, change)
     }
 
-    /// Applies a whole manifest to the status of the `House` that it names, as this field manager.
-    pub fn apply_status<A: Serialize>(
+    /// Changes the status of the `House` of this name, again after a conflict.
+    pub fn update_status_with<'f>(
+        &self,
+        name: &str,
+        change: impl FnMut(&mut v1::House) + Send + 'f,
+    ) -> UpdateWith<'f, v1::House> {
+        self.client.update_status_with(name, change)
+    }
+
+    /// Applies a configuration to the `House` that it names.
+    pub fn apply<A: ApplyConfiguration<Object = v1::House>>(
         &self,
         config: &A,
-        field_manager: &str,
     ) -> Apply<v1::House> {
-        self.client.apply_status(config, field_manager)
+        self.client.apply(config)
+    }
+
+    /// Applies any serializable value to the `House` that it names.
+    pub fn apply_untyped<A: Serialize>(&self, config: &A) -> Apply<v1::House> {
+        self.client.apply_untyped(config)
+    }
+
+    /// Applies a configuration to the status of the `House` that it names.
+    pub fn apply_status<A: ApplyConfiguration<Object = v1::House>>(
+        &self,
+        config: &A,
+    ) -> Apply<v1::House> {
+        self.client.apply_status(config)
+    }
+
+    /// Applies any serializable value to the status of the `House` that it names.
+    pub fn apply_status_untyped<A: Serialize>(&self, config: &A) -> Apply<v1::House> {
+        self.client.apply_status_untyped(config)
     }
 
     /// kube's own client of the kind, for whatever is not offered here.

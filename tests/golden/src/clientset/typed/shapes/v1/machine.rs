@@ -40,11 +40,7 @@ impl MachineClient {
     }
 
     /// Changes parts of the subresource `scale` of the `Machine`.
-    pub fn patch_scale<P: Serialize>(
-        &self,
-        name: &str,
-        patch: &Patch<P>,
-    ) -> PatchRequest<v1::Machine> {
+    pub fn patch_scale(&self, name: &str, patch: &Patch) -> PatchRequest<v1::Machine> {
         self.client.patch_subresource(name, "scale", patch)
     }
 
@@ -53,14 +49,9 @@ impl MachineClient {
         self.client.list_subresource(name, "parts", params)
     }
 
-    /// Applies a whole manifest to the subresource `bill` of the `Machine`.
-    pub fn settle<A: Serialize>(
-        &self,
-        name: &str,
-        config: &A,
-        field_manager: &str,
-    ) -> Apply<v1::Receipt> {
-        self.client.apply_subresource(name, "bill", config, field_manager)
+    /// Applies a configuration to the subresource `bill` of the `Machine`.
+    pub fn settle<A: Serialize>(&self, name: &str, config: &A) -> Apply<v1::Receipt> {
+        self.client.apply_subresource(name, "bill", config)
     }
 
     /// kube's own client of the kind, for whatever is not offered here.

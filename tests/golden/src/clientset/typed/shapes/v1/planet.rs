@@ -6,8 +6,10 @@
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
+use genclient_runtime::apply::ApplyConfiguration;
 use genclient_runtime::client::{
-    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, UpdateWith,
+    WatchStream, Write,
 };
 use golden_apis::shapes as v1;
 
@@ -66,21 +68,30 @@ impl PlanetClient {
     }
 
     /// Changes parts of the `Planet` of this name.
-    pub fn patch<P: Serialize>(
-        &self,
-        name: &str,
-        patch: &Patch<P>,
-    ) -> PatchRequest<v1::Planet> {
+    pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::Planet> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a whole manifest to the `Planet` that it names, as this field manager.
-    pub fn apply<A: Serialize>(
+    /// Changes the `Planet` of this name, again after a conflict.
+    pub fn update_with<'f>(
+        &self,
+        name: &str,
+        change: impl FnMut(&mut v1::Planet) + Send + 'f,
+    ) -> UpdateWith<'f, v1::Planet> {
+        self.client.update_with(name, change)
+    }
+
+    /// Applies a configuration to the `Planet` that it names.
+    pub fn apply<A: ApplyConfiguration<Object = v1::Planet>>(
         &self,
         config: &A,
-        field_manager: &str,
     ) -> Apply<v1::Planet> {
-        self.client.apply(config, field_manager)
+        self.client.apply(config)
+    }
+
+    /// Applies any serializable value to the `Planet` that it names.
+    pub fn apply_untyped<A: Serialize>(&self, config: &A) -> Apply<v1::Planet> {
+        self.client.apply_untyped(config)
     }
 
     /// kube's own client of the kind, for whatever is not offered here.

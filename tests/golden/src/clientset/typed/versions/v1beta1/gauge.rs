@@ -6,8 +6,9 @@
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
+use genclient_runtime::apply::ApplyConfiguration;
 use genclient_runtime::client::{
-    Apply, Delete, Get, List, Pages, PatchRequest, WatchStream, Write,
+    Apply, Delete, Get, List, Pages, PatchRequest, UpdateWith, WatchStream, Write,
 };
 use golden_apis::versions::v1beta1;
 
@@ -63,21 +64,30 @@ impl GaugeClient {
     }
 
     /// Changes parts of the `Gauge` of this name.
-    pub fn patch<P: Serialize>(
-        &self,
-        name: &str,
-        patch: &Patch<P>,
-    ) -> PatchRequest<v1beta1::Gauge> {
+    pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1beta1::Gauge> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a whole manifest to the `Gauge` that it names, as this field manager.
-    pub fn apply<A: Serialize>(
+    /// Changes the `Gauge` of this name, again after a conflict.
+    pub fn update_with<'f>(
+        &self,
+        name: &str,
+        change: impl FnMut(&mut v1beta1::Gauge) + Send + 'f,
+    ) -> UpdateWith<'f, v1beta1::Gauge> {
+        self.client.update_with(name, change)
+    }
+
+    /// Applies a configuration to the `Gauge` that it names.
+    pub fn apply<A: ApplyConfiguration<Object = v1beta1::Gauge>>(
         &self,
         config: &A,
-        field_manager: &str,
     ) -> Apply<v1beta1::Gauge> {
-        self.client.apply(config, field_manager)
+        self.client.apply(config)
+    }
+
+    /// Applies any serializable value to the `Gauge` that it names.
+    pub fn apply_untyped<A: Serialize>(&self, config: &A) -> Apply<v1beta1::Gauge> {
+        self.client.apply_untyped(config)
     }
 
     /// kube's own client of the kind, for whatever is not offered here.

@@ -1,0 +1,163 @@
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::*;
+
+/// A pair of the form that the generator writes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct ConfigMapApply {
+    #[serde(rename = "apiVersion", default)]
+    api_version: ApiVersion<ConfigMap>,
+    #[serde(default)]
+    kind: Kind<ConfigMap>,
+    metadata: ObjectMetaApply,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    data: Option<BTreeMap<String, String>>,
+}
+
+impl ApplyConfiguration for ConfigMapApply {
+    type Object = ConfigMap;
+
+    fn metadata(&self) -> &ObjectMetaApply {
+        &self.metadata
+    }
+}
+
+/// A ConfigMap whose entry for `me` owns these fields.
+fn object(owned: Value) -> ConfigMap {
+    serde_json::from_value(json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": "a",
+            "namespace": "default",
+            "labels": { "app": "web", "other": "theirs" },
+            "managedFields": [
+                { "manager": "me", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": owned },
+                { "manager": "me", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1",
+                  "fieldsV1": { "f:metadata": { "f:labels": { "f:other": {} } } } },
+            ],
+        },
+        "data": { "x": "1", "y": "2" },
+        "immutable": false,
+    }))
+    .unwrap()
+}
+
+fn extracted(owned: Value) -> Result<ConfigMapApply, ExtractError> {
+    extract(&object(owned), "me")
+}
+
+#[test]
+fn a_configuration_has_the_constants_of_its_kind_and_what_is_set() {
+    let config = ConfigMapApply {
+        api_version: ApiVersion::default(),
+        kind: Kind::default(),
+        metadata: ObjectMetaApply::new("a")
+            .namespace("default")
+            .labels([("app", "web")])
+            .finalizers(["example.com/hold"]),
+        data: None,
+    };
+    let value = serde_json::to_value(&config).unwrap();
+    assert_eq!(
+        value,
+        json!({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {
+                "name": "a",
+                "namespace": "default",
+                "labels": { "app": "web" },
+                "finalizers": ["example.com/hold"],
+            },
+        })
+    );
+    assert_eq!(serde_json::from_value::<ConfigMapApply>(value).unwrap(), config);
+    let without = json!({ "metadata": { "name": "a" } });
+    assert_eq!(serde_json::from_value::<ConfigMapApply>(without).unwrap().metadata.name, "a");
+}
+
+#[test]
+fn a_configuration_of_another_kind_does_not_decode() {
+    let decoded = |value: Value| serde_json::from_value::<ConfigMapApply>(value).unwrap_err().to_string();
+    let kind = decoded(json!({ "kind": "Secret", "metadata": { "name": "a" } }));
+    assert_eq!(kind, "kind is `Secret`, not `ConfigMap`");
+    let version = decoded(json!({ "apiVersion": "v2", "metadata": { "name": "a" } }));
+    assert_eq!(version, "apiVersion is `v2`, not `v1`");
+    let nameless = decoded(json!({ "metadata": {} }));
+    assert!(nameless.contains("missing field `name`"), "{nameless}");
+}
+
+#[test]
+fn extract_takes_what_the_manager_has_applied_and_nothing_of_others() {
+    let config =
+        extracted(json!({ "f:metadata": { "f:labels": { "f:app": {} } }, "f:data": { "f:x": {} } })).unwrap();
+    assert_eq!(config.metadata, ObjectMetaApply::new("a").namespace("default").labels([("app", "web")]));
+    assert_eq!(config.data, Some([("x".to_owned(), "1".to_owned())].into()));
+    let nobody: ConfigMapApply = extract(&object(json!({})), "nobody").unwrap();
+    assert_eq!(nobody.metadata, ObjectMetaApply::new("a").namespace("default"));
+    assert_eq!(nobody.data, None);
+}
+
+#[test]
+fn an_object_without_managed_fields_is_an_error_that_names_the_remedy() {
+    let mut cached = object(json!({}));
+    cached.metadata.managed_fields = None;
+    let error = extract::<ConfigMapApply>(&cached, "me").unwrap_err();
+    assert!(matches!(error, ExtractError::NoManagedFields));
+    let text = error.to_string();
+    assert!(
+        text.contains("no metadata.managedFields") && text.contains("keep_managed_fields(true)"),
+        "{text}"
+    );
+}
+
+#[test]
+fn malformed_managed_fields_are_an_error() {
+    let error = extracted(json!({ "x:data": {} })).unwrap_err();
+    assert!(matches!(error, ExtractError::ManagedFields(_)), "{error}");
+}
+
+#[test]
+fn extract_loses_nothing_that_the_configuration_lacks() {
+    let error = extracted(json!({ "f:immutable": {}, "f:data": { "f:x": {} } })).unwrap_err();
+    let ExtractError::Lost { fields } = &error else { panic!("{error}") };
+    assert_eq!(fields, &[".immutable"]);
+    assert!(error.to_string().contains(".immutable"), "{error}");
+}
+
+#[test]
+fn extract_loses_nothing_that_the_object_type_dropped() {
+    let error =
+        extracted(json!({ "f:spec": { "f:size": {} }, "f:metadata": { "f:colour": {} } })).unwrap_err();
+    let ExtractError::Lost { mut fields } = error else { panic!("{error}") };
+    fields.sort();
+    assert_eq!(fields, [".metadata.colour", ".spec"]);
+}
+
+#[test]
+fn an_applied_field_that_the_server_does_not_store_is_not_lost() {
+    // An empty list or map is owned, and absent from the object.
+    let config =
+        extracted(json!({ "f:metadata": { "f:finalizers": {}, "f:annotations": {} }, "f:binaryData": {} }));
+    assert_eq!(config.unwrap().metadata.finalizers, None);
+}
+
+#[test]
+fn the_status_is_extracted_from_its_own_entry() {
+    let mut object = object(json!({ "f:data": { "f:x": {} } }));
+    let mut entry = object.metadata.managed_fields.as_ref().unwrap()[0].clone();
+    entry.subresource = Some("status".to_owned());
+    entry.fields_v1 = serde_json::from_value(json!({ "f:data": { "f:y": {} } })).unwrap();
+    object.metadata.managed_fields.as_mut().unwrap().push(entry);
+    let main: ConfigMapApply = extract(&object, "me").unwrap();
+    let status: ConfigMapApply = extract_status(&object, "me").unwrap();
+    assert_eq!(
+        (main.data, status.data),
+        (Some([("x".to_owned(), "1".to_owned())].into()), Some([("y".to_owned(), "2".to_owned())].into()),)
+    );
+}
