@@ -4,7 +4,7 @@
 //! The apply configuration of `MutatingWebhook`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::admissionregistration::v1::RuleWithOperations;
+use genclient_runtime::k8s_openapi::api::admissionregistration::v1;
 
 use crate::apply::admissionregistration::v1::{
     MatchConditionApply, WebhookClientConfigApply,
@@ -45,7 +45,7 @@ pub struct MutatingWebhookApply {
     pub reinvocation_policy: Option<String>,
     /// The value of `rules`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rules: Option<Vec<RuleWithOperations>>,
+    pub rules: Option<Vec<v1::RuleWithOperations>>,
     /// The value of `sideEffects`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub side_effects: Option<String>,
@@ -136,7 +136,7 @@ impl MutatingWebhookApply {
     #[inline]
     pub fn rules(
         mut self,
-        values: impl IntoIterator<Item = RuleWithOperations>,
+        values: impl IntoIterator<Item = v1::RuleWithOperations>,
     ) -> Self {
         self.rules = Some(values.into_iter().collect());
         self

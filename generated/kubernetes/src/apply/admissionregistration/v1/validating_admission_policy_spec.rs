@@ -4,7 +4,7 @@
 //! The apply configuration of `ValidatingAdmissionPolicySpec`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::admissionregistration::v1::ParamKind;
+use genclient_runtime::k8s_openapi::api::admissionregistration::v1;
 
 use crate::apply::admissionregistration::v1::{
     AuditAnnotationApply, MatchConditionApply, MatchResourcesApply, ValidationApply,
@@ -30,7 +30,7 @@ pub struct ValidatingAdmissionPolicySpecApply {
     pub match_constraints: Option<MatchResourcesApply>,
     /// The value of `paramKind`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub param_kind: Option<ParamKind>,
+    pub param_kind: Option<v1::ParamKind>,
     /// The value of `validations`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validations: Option<Vec<ValidationApply>>,
@@ -82,7 +82,7 @@ impl ValidatingAdmissionPolicySpecApply {
 
     /// Sets `param_kind`.
     #[inline]
-    pub fn param_kind(mut self, value: ParamKind) -> Self {
+    pub fn param_kind(mut self, value: v1::ParamKind) -> Self {
         self.param_kind = Some(value);
         self
     }

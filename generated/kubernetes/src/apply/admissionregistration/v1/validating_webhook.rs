@@ -4,7 +4,7 @@
 //! The apply configuration of `ValidatingWebhook`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::admissionregistration::v1::RuleWithOperations;
+use genclient_runtime::k8s_openapi::api::admissionregistration::v1;
 
 use crate::apply::admissionregistration::v1::{
     MatchConditionApply, WebhookClientConfigApply,
@@ -42,7 +42,7 @@ pub struct ValidatingWebhookApply {
     pub object_selector: Option<LabelSelectorApply>,
     /// The value of `rules`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rules: Option<Vec<RuleWithOperations>>,
+    pub rules: Option<Vec<v1::RuleWithOperations>>,
     /// The value of `sideEffects`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub side_effects: Option<String>,
@@ -126,7 +126,7 @@ impl ValidatingWebhookApply {
     #[inline]
     pub fn rules(
         mut self,
-        values: impl IntoIterator<Item = RuleWithOperations>,
+        values: impl IntoIterator<Item = v1::RuleWithOperations>,
     ) -> Self {
         self.rules = Some(values.into_iter().collect());
         self

@@ -4,7 +4,7 @@
 //! The apply configuration of `MutatingAdmissionPolicySpec`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::admissionregistration::v1alpha1::ParamKind;
+use genclient_runtime::k8s_openapi::api::admissionregistration::v1alpha1;
 
 use crate::apply::admissionregistration::v1alpha1::{
     MatchConditionApply, MatchResourcesApply, MutationApply, VariableApply,
@@ -29,7 +29,7 @@ pub struct MutatingAdmissionPolicySpecApply {
     pub mutations: Option<Vec<MutationApply>>,
     /// The value of `paramKind`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub param_kind: Option<ParamKind>,
+    pub param_kind: Option<v1alpha1::ParamKind>,
     /// The value of `reinvocationPolicy`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reinvocation_policy: Option<String>,
@@ -78,7 +78,7 @@ impl MutatingAdmissionPolicySpecApply {
 
     /// Sets `param_kind`.
     #[inline]
-    pub fn param_kind(mut self, value: ParamKind) -> Self {
+    pub fn param_kind(mut self, value: v1alpha1::ParamKind) -> Self {
         self.param_kind = Some(value);
         self
     }

@@ -4,9 +4,7 @@
 //! The apply configuration of `Mutation`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::admissionregistration::v1alpha1::{
-    ApplyConfiguration, JSONPatch,
-};
+use genclient_runtime::k8s_openapi::api::admissionregistration::v1alpha1;
 
 /// What an apply sets of a [`Mutation`](genclient_runtime::k8s_openapi::api::admissionregistration::v1alpha1::Mutation).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -15,10 +13,10 @@ use genclient_runtime::k8s_openapi::api::admissionregistration::v1alpha1::{
 pub struct MutationApply {
     /// The value of `applyConfiguration`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub apply_configuration: Option<ApplyConfiguration>,
+    pub apply_configuration: Option<v1alpha1::ApplyConfiguration>,
     /// The value of `jsonPatch`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub json_patch: Option<JSONPatch>,
+    pub json_patch: Option<v1alpha1::JSONPatch>,
     /// The value of `patchType`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch_type: Option<String>,
@@ -33,14 +31,14 @@ impl MutationApply {
 
     /// Sets `apply_configuration`.
     #[inline]
-    pub fn apply_configuration(mut self, value: ApplyConfiguration) -> Self {
+    pub fn apply_configuration(mut self, value: v1alpha1::ApplyConfiguration) -> Self {
         self.apply_configuration = Some(value);
         self
     }
 
     /// Sets `json_patch`.
     #[inline]
-    pub fn json_patch(mut self, value: JSONPatch) -> Self {
+    pub fn json_patch(mut self, value: v1alpha1::JSONPatch) -> Self {
         self.json_patch = Some(value);
         self
     }

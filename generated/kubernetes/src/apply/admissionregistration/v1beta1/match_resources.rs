@@ -4,7 +4,7 @@
 //! The apply configuration of `MatchResources`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::admissionregistration::v1beta1::NamedRuleWithOperations;
+use genclient_runtime::k8s_openapi::api::admissionregistration::v1beta1;
 
 use crate::apply::meta::v1::LabelSelectorApply;
 
@@ -15,7 +15,7 @@ use crate::apply::meta::v1::LabelSelectorApply;
 pub struct MatchResourcesApply {
     /// The value of `excludeResourceRules`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub exclude_resource_rules: Option<Vec<NamedRuleWithOperations>>,
+    pub exclude_resource_rules: Option<Vec<v1beta1::NamedRuleWithOperations>>,
     /// The value of `matchPolicy`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_policy: Option<String>,
@@ -27,7 +27,7 @@ pub struct MatchResourcesApply {
     pub object_selector: Option<LabelSelectorApply>,
     /// The value of `resourceRules`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub resource_rules: Option<Vec<NamedRuleWithOperations>>,
+    pub resource_rules: Option<Vec<v1beta1::NamedRuleWithOperations>>,
 }
 
 impl MatchResourcesApply {
@@ -41,7 +41,7 @@ impl MatchResourcesApply {
     #[inline]
     pub fn exclude_resource_rules(
         mut self,
-        values: impl IntoIterator<Item = NamedRuleWithOperations>,
+        values: impl IntoIterator<Item = v1beta1::NamedRuleWithOperations>,
     ) -> Self {
         self.exclude_resource_rules = Some(values.into_iter().collect());
         self
@@ -72,7 +72,7 @@ impl MatchResourcesApply {
     #[inline]
     pub fn resource_rules(
         mut self,
-        values: impl IntoIterator<Item = NamedRuleWithOperations>,
+        values: impl IntoIterator<Item = v1beta1::NamedRuleWithOperations>,
     ) -> Self {
         self.resource_rules = Some(values.into_iter().collect());
         self

@@ -4,7 +4,7 @@
 //! The apply configuration of `CustomResourceSubresources`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceSubresourceStatus;
+use genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1;
 
 use crate::apply::apiextensions::v1::CustomResourceSubresourceScaleApply;
 
@@ -18,7 +18,7 @@ pub struct CustomResourceSubresourcesApply {
     pub scale: Option<CustomResourceSubresourceScaleApply>,
     /// The value of `status`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<CustomResourceSubresourceStatus>,
+    pub status: Option<v1::CustomResourceSubresourceStatus>,
 }
 
 impl CustomResourceSubresourcesApply {
@@ -37,7 +37,7 @@ impl CustomResourceSubresourcesApply {
 
     /// Sets `status`.
     #[inline]
-    pub fn status(mut self, value: CustomResourceSubresourceStatus) -> Self {
+    pub fn status(mut self, value: v1::CustomResourceSubresourceStatus) -> Self {
         self.status = Some(value);
         self
     }

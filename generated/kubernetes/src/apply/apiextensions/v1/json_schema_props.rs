@@ -6,10 +6,7 @@
 use std::collections::BTreeMap;
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
-    ExternalDocumentation, JSON, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
-    JSONSchemaPropsOrStringArray,
-};
+use genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1;
 
 use crate::apply::apiextensions::v1::ValidationRuleApply;
 
@@ -26,10 +23,10 @@ pub struct JSONSchemaPropsApply {
     pub schema: Option<String>,
     /// The value of `additionalItems`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub additional_items: Option<JSONSchemaPropsOrBool>,
+    pub additional_items: Option<v1::JSONSchemaPropsOrBool>,
     /// The value of `additionalProperties`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub additional_properties: Option<JSONSchemaPropsOrBool>,
+    pub additional_properties: Option<v1::JSONSchemaPropsOrBool>,
     /// The value of `allOf`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub all_of: Option<Vec<JSONSchemaPropsApply>>,
@@ -38,22 +35,22 @@ pub struct JSONSchemaPropsApply {
     pub any_of: Option<Vec<JSONSchemaPropsApply>>,
     /// The value of `default`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub default: Option<JSON>,
+    pub default: Option<v1::JSON>,
     /// The value of `definitions`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub definitions: Option<BTreeMap<String, JSONSchemaPropsApply>>,
     /// The value of `dependencies`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub dependencies: Option<BTreeMap<String, JSONSchemaPropsOrStringArray>>,
+    pub dependencies: Option<BTreeMap<String, v1::JSONSchemaPropsOrStringArray>>,
     /// The value of `description`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The value of `enum`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub enum_: Option<Vec<JSON>>,
+    pub enum_: Option<Vec<v1::JSON>>,
     /// The value of `example`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub example: Option<JSON>,
+    pub example: Option<v1::JSON>,
     /// The value of `exclusiveMaximum`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exclusive_maximum: Option<bool>,
@@ -62,7 +59,7 @@ pub struct JSONSchemaPropsApply {
     pub exclusive_minimum: Option<bool>,
     /// The value of `externalDocs`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub external_docs: Option<ExternalDocumentation>,
+    pub external_docs: Option<v1::ExternalDocumentation>,
     /// The value of `format`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
@@ -71,7 +68,7 @@ pub struct JSONSchemaPropsApply {
     pub id: Option<String>,
     /// The value of `items`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub items: Option<JSONSchemaPropsOrArray>,
+    pub items: Option<v1::JSONSchemaPropsOrArray>,
     /// The value of `maxItems`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_items: Option<i64>,
@@ -190,14 +187,14 @@ impl JSONSchemaPropsApply {
 
     /// Sets `additional_items`.
     #[inline]
-    pub fn additional_items(mut self, value: JSONSchemaPropsOrBool) -> Self {
+    pub fn additional_items(mut self, value: v1::JSONSchemaPropsOrBool) -> Self {
         self.additional_items = Some(value);
         self
     }
 
     /// Sets `additional_properties`.
     #[inline]
-    pub fn additional_properties(mut self, value: JSONSchemaPropsOrBool) -> Self {
+    pub fn additional_properties(mut self, value: v1::JSONSchemaPropsOrBool) -> Self {
         self.additional_properties = Some(value);
         self
     }
@@ -224,7 +221,7 @@ impl JSONSchemaPropsApply {
 
     /// Sets `default`.
     #[inline]
-    pub fn default_(mut self, value: JSON) -> Self {
+    pub fn default_(mut self, value: v1::JSON) -> Self {
         self.default = Some(value);
         self
     }
@@ -246,7 +243,7 @@ impl JSONSchemaPropsApply {
     pub fn dependencies(
         mut self,
         values: impl IntoIterator<
-            Item = (impl Into<String>, JSONSchemaPropsOrStringArray),
+            Item = (impl Into<String>, v1::JSONSchemaPropsOrStringArray),
         >,
     ) -> Self {
         self.dependencies = Some(
@@ -264,14 +261,14 @@ impl JSONSchemaPropsApply {
 
     /// Sets `enum_`.
     #[inline]
-    pub fn enum_(mut self, values: impl IntoIterator<Item = JSON>) -> Self {
+    pub fn enum_(mut self, values: impl IntoIterator<Item = v1::JSON>) -> Self {
         self.enum_ = Some(values.into_iter().collect());
         self
     }
 
     /// Sets `example`.
     #[inline]
-    pub fn example(mut self, value: JSON) -> Self {
+    pub fn example(mut self, value: v1::JSON) -> Self {
         self.example = Some(value);
         self
     }
@@ -292,7 +289,7 @@ impl JSONSchemaPropsApply {
 
     /// Sets `external_docs`.
     #[inline]
-    pub fn external_docs(mut self, value: ExternalDocumentation) -> Self {
+    pub fn external_docs(mut self, value: v1::ExternalDocumentation) -> Self {
         self.external_docs = Some(value);
         self
     }
@@ -313,7 +310,7 @@ impl JSONSchemaPropsApply {
 
     /// Sets `items`.
     #[inline]
-    pub fn items(mut self, value: JSONSchemaPropsOrArray) -> Self {
+    pub fn items(mut self, value: v1::JSONSchemaPropsOrArray) -> Self {
         self.items = Some(value);
         self
     }

@@ -5,7 +5,7 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::ByteString;
-use genclient_runtime::k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::ServiceReference;
+use genclient_runtime::k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1;
 
 /// What an apply sets of a [`APIServiceSpec`](genclient_runtime::k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIServiceSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ pub struct APIServiceSpecApply {
     pub insecure_skip_tls_verify: Option<bool>,
     /// The value of `service`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub service: Option<ServiceReference>,
+    pub service: Option<v1::ServiceReference>,
     /// The value of `version`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
@@ -72,7 +72,7 @@ impl APIServiceSpecApply {
 
     /// Sets `service`.
     #[inline]
-    pub fn service(mut self, value: ServiceReference) -> Self {
+    pub fn service(mut self, value: v1::ServiceReference) -> Self {
         self.service = Some(value);
         self
     }

@@ -4,7 +4,7 @@
 //! The apply configuration of `DaemonSetSpec`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::apps::v1::DaemonSetUpdateStrategy;
+use genclient_runtime::k8s_openapi::api::apps::v1;
 
 use crate::apply::core::v1::PodTemplateSpecApply;
 use crate::apply::meta::v1::LabelSelectorApply;
@@ -28,7 +28,7 @@ pub struct DaemonSetSpecApply {
     pub template: Option<PodTemplateSpecApply>,
     /// The value of `updateStrategy`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub update_strategy: Option<DaemonSetUpdateStrategy>,
+    pub update_strategy: Option<v1::DaemonSetUpdateStrategy>,
 }
 
 impl DaemonSetSpecApply {
@@ -68,7 +68,7 @@ impl DaemonSetSpecApply {
 
     /// Sets `update_strategy`.
     #[inline]
-    pub fn update_strategy(mut self, value: DaemonSetUpdateStrategy) -> Self {
+    pub fn update_strategy(mut self, value: v1::DaemonSetUpdateStrategy) -> Self {
         self.update_strategy = Some(value);
         self
     }

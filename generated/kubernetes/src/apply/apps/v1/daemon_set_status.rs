@@ -4,7 +4,7 @@
 //! The apply configuration of `DaemonSetStatus`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::apps::v1::DaemonSetCondition;
+use genclient_runtime::k8s_openapi::api::apps::v1;
 
 /// What an apply sets of a [`DaemonSetStatus`](genclient_runtime::k8s_openapi::api::apps::v1::DaemonSetStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -16,7 +16,7 @@ pub struct DaemonSetStatusApply {
     pub collision_count: Option<i32>,
     /// The value of `conditions`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub conditions: Option<Vec<DaemonSetCondition>>,
+    pub conditions: Option<Vec<v1::DaemonSetCondition>>,
     /// The value of `currentNumberScheduled`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_number_scheduled: Option<i32>,
@@ -61,7 +61,7 @@ impl DaemonSetStatusApply {
     #[inline]
     pub fn conditions(
         mut self,
-        values: impl IntoIterator<Item = DaemonSetCondition>,
+        values: impl IntoIterator<Item = v1::DaemonSetCondition>,
     ) -> Self {
         self.conditions = Some(values.into_iter().collect());
         self

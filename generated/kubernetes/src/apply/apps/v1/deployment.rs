@@ -8,7 +8,6 @@ use genclient_runtime::apply::{
     ApiVersion, ApplyConfiguration, ExtractError, Kind, ObjectMetaApply, extract,
     extract_status,
 };
-use genclient_runtime::k8s_openapi::api::apps::v1::DeploymentStatus;
 use genclient_runtime::k8s_openapi::api::apps::v1;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
@@ -32,7 +31,7 @@ pub struct DeploymentApply {
     pub spec: Option<DeploymentSpecApply>,
     /// The value of `status`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<DeploymentStatus>,
+    pub status: Option<v1::DeploymentStatus>,
 }
 
 impl DeploymentApply {
@@ -123,7 +122,7 @@ impl DeploymentApply {
 
     /// Sets `status`.
     #[inline]
-    pub fn status(mut self, value: DeploymentStatus) -> Self {
+    pub fn status(mut self, value: v1::DeploymentStatus) -> Self {
         self.status = Some(value);
         self
     }

@@ -4,7 +4,7 @@
 //! The apply configuration of `DeploymentSpec`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::apps::v1::DeploymentStrategy;
+use genclient_runtime::k8s_openapi::api::apps::v1;
 
 use crate::apply::core::v1::PodTemplateSpecApply;
 use crate::apply::meta::v1::LabelSelectorApply;
@@ -34,7 +34,7 @@ pub struct DeploymentSpecApply {
     pub selector: Option<LabelSelectorApply>,
     /// The value of `strategy`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub strategy: Option<DeploymentStrategy>,
+    pub strategy: Option<v1::DeploymentStrategy>,
     /// The value of `template`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub template: Option<PodTemplateSpecApply>,
@@ -91,7 +91,7 @@ impl DeploymentSpecApply {
 
     /// Sets `strategy`.
     #[inline]
-    pub fn strategy(mut self, value: DeploymentStrategy) -> Self {
+    pub fn strategy(mut self, value: v1::DeploymentStrategy) -> Self {
         self.strategy = Some(value);
         self
     }

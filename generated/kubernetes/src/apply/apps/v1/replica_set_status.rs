@@ -4,7 +4,7 @@
 //! The apply configuration of `ReplicaSetStatus`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::apps::v1::ReplicaSetCondition;
+use genclient_runtime::k8s_openapi::api::apps::v1;
 
 /// What an apply sets of a [`ReplicaSetStatus`](genclient_runtime::k8s_openapi::api::apps::v1::ReplicaSetStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -16,7 +16,7 @@ pub struct ReplicaSetStatusApply {
     pub available_replicas: Option<i32>,
     /// The value of `conditions`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub conditions: Option<Vec<ReplicaSetCondition>>,
+    pub conditions: Option<Vec<v1::ReplicaSetCondition>>,
     /// The value of `fullyLabeledReplicas`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fully_labeled_replicas: Option<i32>,
@@ -52,7 +52,7 @@ impl ReplicaSetStatusApply {
     #[inline]
     pub fn conditions(
         mut self,
-        values: impl IntoIterator<Item = ReplicaSetCondition>,
+        values: impl IntoIterator<Item = v1::ReplicaSetCondition>,
     ) -> Self {
         self.conditions = Some(values.into_iter().collect());
         self

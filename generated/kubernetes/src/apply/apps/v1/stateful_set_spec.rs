@@ -4,10 +4,7 @@
 //! The apply configuration of `StatefulSetSpec`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::apps::v1::{
-    StatefulSetOrdinals, StatefulSetPersistentVolumeClaimRetentionPolicy,
-    StatefulSetUpdateStrategy,
-};
+use genclient_runtime::k8s_openapi::api::apps::v1;
 use genclient_runtime::k8s_openapi::api::core::v1::PersistentVolumeClaim;
 
 use crate::apply::core::v1::PodTemplateSpecApply;
@@ -23,11 +20,11 @@ pub struct StatefulSetSpecApply {
     pub min_ready_seconds: Option<i32>,
     /// The value of `ordinals`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ordinals: Option<StatefulSetOrdinals>,
+    pub ordinals: Option<v1::StatefulSetOrdinals>,
     /// The value of `persistentVolumeClaimRetentionPolicy`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persistent_volume_claim_retention_policy: Option<
-        StatefulSetPersistentVolumeClaimRetentionPolicy,
+        v1::StatefulSetPersistentVolumeClaimRetentionPolicy,
     >,
     /// The value of `podManagementPolicy`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,7 +46,7 @@ pub struct StatefulSetSpecApply {
     pub template: Option<PodTemplateSpecApply>,
     /// The value of `updateStrategy`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub update_strategy: Option<StatefulSetUpdateStrategy>,
+    pub update_strategy: Option<v1::StatefulSetUpdateStrategy>,
     /// The value of `volumeClaimTemplates`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_claim_templates: Option<Vec<PersistentVolumeClaim>>,
@@ -71,7 +68,7 @@ impl StatefulSetSpecApply {
 
     /// Sets `ordinals`.
     #[inline]
-    pub fn ordinals(mut self, value: StatefulSetOrdinals) -> Self {
+    pub fn ordinals(mut self, value: v1::StatefulSetOrdinals) -> Self {
         self.ordinals = Some(value);
         self
     }
@@ -80,7 +77,7 @@ impl StatefulSetSpecApply {
     #[inline]
     pub fn persistent_volume_claim_retention_policy(
         mut self,
-        value: StatefulSetPersistentVolumeClaimRetentionPolicy,
+        value: v1::StatefulSetPersistentVolumeClaimRetentionPolicy,
     ) -> Self {
         self.persistent_volume_claim_retention_policy = Some(value);
         self
@@ -130,7 +127,7 @@ impl StatefulSetSpecApply {
 
     /// Sets `update_strategy`.
     #[inline]
-    pub fn update_strategy(mut self, value: StatefulSetUpdateStrategy) -> Self {
+    pub fn update_strategy(mut self, value: v1::StatefulSetUpdateStrategy) -> Self {
         self.update_strategy = Some(value);
         self
     }

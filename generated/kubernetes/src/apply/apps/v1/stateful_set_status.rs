@@ -4,7 +4,7 @@
 //! The apply configuration of `StatefulSetStatus`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::apps::v1::StatefulSetCondition;
+use genclient_runtime::k8s_openapi::api::apps::v1;
 
 /// What an apply sets of a [`StatefulSetStatus`](genclient_runtime::k8s_openapi::api::apps::v1::StatefulSetStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub struct StatefulSetStatusApply {
     pub collision_count: Option<i32>,
     /// The value of `conditions`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub conditions: Option<Vec<StatefulSetCondition>>,
+    pub conditions: Option<Vec<v1::StatefulSetCondition>>,
     /// The value of `currentReplicas`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_replicas: Option<i32>,
@@ -68,7 +68,7 @@ impl StatefulSetStatusApply {
     #[inline]
     pub fn conditions(
         mut self,
-        values: impl IntoIterator<Item = StatefulSetCondition>,
+        values: impl IntoIterator<Item = v1::StatefulSetCondition>,
     ) -> Self {
         self.conditions = Some(values.into_iter().collect());
         self

@@ -4,7 +4,7 @@
 //! The apply configuration of `ContainerResourceMetricStatus`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::autoscaling::v2::MetricValueStatus;
+use genclient_runtime::k8s_openapi::api::autoscaling::v2;
 
 /// What an apply sets of a [`ContainerResourceMetricStatus`](genclient_runtime::k8s_openapi::api::autoscaling::v2::ContainerResourceMetricStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -16,7 +16,7 @@ pub struct ContainerResourceMetricStatusApply {
     pub container: Option<String>,
     /// The value of `current`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub current: Option<MetricValueStatus>,
+    pub current: Option<v2::MetricValueStatus>,
     /// The value of `name`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -38,7 +38,7 @@ impl ContainerResourceMetricStatusApply {
 
     /// Sets `current`.
     #[inline]
-    pub fn current(mut self, value: MetricValueStatus) -> Self {
+    pub fn current(mut self, value: v2::MetricValueStatus) -> Self {
         self.current = Some(value);
         self
     }

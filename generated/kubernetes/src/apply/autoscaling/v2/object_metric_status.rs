@@ -4,7 +4,7 @@
 //! The apply configuration of `ObjectMetricStatus`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::autoscaling::v2::MetricValueStatus;
+use genclient_runtime::k8s_openapi::api::autoscaling::v2;
 
 use crate::apply::autoscaling::v2::{
     CrossVersionObjectReferenceApply, MetricIdentifierApply,
@@ -17,7 +17,7 @@ use crate::apply::autoscaling::v2::{
 pub struct ObjectMetricStatusApply {
     /// The value of `current`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub current: Option<MetricValueStatus>,
+    pub current: Option<v2::MetricValueStatus>,
     /// The value of `describedObject`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub described_object: Option<CrossVersionObjectReferenceApply>,
@@ -35,7 +35,7 @@ impl ObjectMetricStatusApply {
 
     /// Sets `current`.
     #[inline]
-    pub fn current(mut self, value: MetricValueStatus) -> Self {
+    pub fn current(mut self, value: v2::MetricValueStatus) -> Self {
         self.current = Some(value);
         self
     }

@@ -4,7 +4,7 @@
 //! The apply configuration of `PodsMetricStatus`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::autoscaling::v2::MetricValueStatus;
+use genclient_runtime::k8s_openapi::api::autoscaling::v2;
 
 use crate::apply::autoscaling::v2::MetricIdentifierApply;
 
@@ -15,7 +15,7 @@ use crate::apply::autoscaling::v2::MetricIdentifierApply;
 pub struct PodsMetricStatusApply {
     /// The value of `current`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub current: Option<MetricValueStatus>,
+    pub current: Option<v2::MetricValueStatus>,
     /// The value of `metric`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metric: Option<MetricIdentifierApply>,
@@ -30,7 +30,7 @@ impl PodsMetricStatusApply {
 
     /// Sets `current`.
     #[inline]
-    pub fn current(mut self, value: MetricValueStatus) -> Self {
+    pub fn current(mut self, value: v2::MetricValueStatus) -> Self {
         self.current = Some(value);
         self
     }

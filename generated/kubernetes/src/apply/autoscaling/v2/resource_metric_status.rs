@@ -4,7 +4,7 @@
 //! The apply configuration of `ResourceMetricStatus`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::autoscaling::v2::MetricValueStatus;
+use genclient_runtime::k8s_openapi::api::autoscaling::v2;
 
 /// What an apply sets of a [`ResourceMetricStatus`](genclient_runtime::k8s_openapi::api::autoscaling::v2::ResourceMetricStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -13,7 +13,7 @@ use genclient_runtime::k8s_openapi::api::autoscaling::v2::MetricValueStatus;
 pub struct ResourceMetricStatusApply {
     /// The value of `current`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub current: Option<MetricValueStatus>,
+    pub current: Option<v2::MetricValueStatus>,
     /// The value of `name`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -28,7 +28,7 @@ impl ResourceMetricStatusApply {
 
     /// Sets `current`.
     #[inline]
-    pub fn current(mut self, value: MetricValueStatus) -> Self {
+    pub fn current(mut self, value: v2::MetricValueStatus) -> Self {
         self.current = Some(value);
         self
     }

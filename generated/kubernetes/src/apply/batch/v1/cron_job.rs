@@ -8,7 +8,6 @@ use genclient_runtime::apply::{
     ApiVersion, ApplyConfiguration, ExtractError, Kind, ObjectMetaApply, extract,
     extract_status,
 };
-use genclient_runtime::k8s_openapi::api::batch::v1::CronJobStatus;
 use genclient_runtime::k8s_openapi::api::batch::v1;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
@@ -32,7 +31,7 @@ pub struct CronJobApply {
     pub spec: Option<CronJobSpecApply>,
     /// The value of `status`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<CronJobStatus>,
+    pub status: Option<v1::CronJobStatus>,
 }
 
 impl CronJobApply {
@@ -123,7 +122,7 @@ impl CronJobApply {
 
     /// Sets `status`.
     #[inline]
-    pub fn status(mut self, value: CronJobStatus) -> Self {
+    pub fn status(mut self, value: v1::CronJobStatus) -> Self {
         self.status = Some(value);
         self
     }

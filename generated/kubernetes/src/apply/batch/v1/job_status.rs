@@ -4,7 +4,7 @@
 //! The apply configuration of `JobStatus`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::batch::v1::UncountedTerminatedPods;
+use genclient_runtime::k8s_openapi::api::batch::v1;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::apply::batch::v1::JobConditionApply;
@@ -46,7 +46,7 @@ pub struct JobStatusApply {
     pub terminating: Option<i32>,
     /// The value of `uncountedTerminatedPods`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub uncounted_terminated_pods: Option<UncountedTerminatedPods>,
+    pub uncounted_terminated_pods: Option<v1::UncountedTerminatedPods>,
 }
 
 impl JobStatusApply {
@@ -131,7 +131,10 @@ impl JobStatusApply {
 
     /// Sets `uncounted_terminated_pods`.
     #[inline]
-    pub fn uncounted_terminated_pods(mut self, value: UncountedTerminatedPods) -> Self {
+    pub fn uncounted_terminated_pods(
+        mut self,
+        value: v1::UncountedTerminatedPods,
+    ) -> Self {
         self.uncounted_terminated_pods = Some(value);
         self
     }

@@ -4,7 +4,7 @@
 //! The apply configuration of `SuccessPolicy`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::batch::v1::SuccessPolicyRule;
+use genclient_runtime::k8s_openapi::api::batch::v1;
 
 /// What an apply sets of a [`SuccessPolicy`](genclient_runtime::k8s_openapi::api::batch::v1::SuccessPolicy).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -13,7 +13,7 @@ use genclient_runtime::k8s_openapi::api::batch::v1::SuccessPolicyRule;
 pub struct SuccessPolicyApply {
     /// The value of `rules`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rules: Option<Vec<SuccessPolicyRule>>,
+    pub rules: Option<Vec<v1::SuccessPolicyRule>>,
 }
 
 impl SuccessPolicyApply {
@@ -25,7 +25,10 @@ impl SuccessPolicyApply {
 
     /// Sets `rules`.
     #[inline]
-    pub fn rules(mut self, values: impl IntoIterator<Item = SuccessPolicyRule>) -> Self {
+    pub fn rules(
+        mut self,
+        values: impl IntoIterator<Item = v1::SuccessPolicyRule>,
+    ) -> Self {
         self.rules = Some(values.into_iter().collect());
         self
     }

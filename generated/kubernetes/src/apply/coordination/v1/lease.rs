@@ -7,7 +7,6 @@ use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::apply::{
     ApiVersion, ApplyConfiguration, ExtractError, Kind, ObjectMetaApply, extract,
 };
-use genclient_runtime::k8s_openapi::api::coordination::v1::LeaseSpec;
 use genclient_runtime::k8s_openapi::api::coordination::v1;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
@@ -26,7 +25,7 @@ pub struct LeaseApply {
     pub metadata: ObjectMetaApply,
     /// The value of `spec`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub spec: Option<LeaseSpec>,
+    pub spec: Option<v1::LeaseSpec>,
 }
 
 impl LeaseApply {
@@ -96,7 +95,7 @@ impl LeaseApply {
 
     /// Sets `spec`.
     #[inline]
-    pub fn spec(mut self, value: LeaseSpec) -> Self {
+    pub fn spec(mut self, value: v1::LeaseSpec) -> Self {
         self.spec = Some(value);
         self
     }

@@ -4,7 +4,7 @@
 //! The apply configuration of `CinderPersistentVolumeSource`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::core::v1::SecretReference;
+use genclient_runtime::k8s_openapi::api::core::v1;
 
 /// What an apply sets of a [`CinderPersistentVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::CinderPersistentVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub struct CinderPersistentVolumeSourceApply {
     pub read_only: Option<bool>,
     /// The value of `secretRef`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub secret_ref: Option<SecretReference>,
+    pub secret_ref: Option<v1::SecretReference>,
     /// The value of `volumeID`.
     #[serde(rename = "volumeID", skip_serializing_if = "Option::is_none")]
     pub volume_id: Option<String>,
@@ -48,7 +48,7 @@ impl CinderPersistentVolumeSourceApply {
 
     /// Sets `secret_ref`.
     #[inline]
-    pub fn secret_ref(mut self, value: SecretReference) -> Self {
+    pub fn secret_ref(mut self, value: v1::SecretReference) -> Self {
         self.secret_ref = Some(value);
         self
     }

@@ -4,9 +4,7 @@
 //! The apply configuration of `ContainerState`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::core::v1::{
-    ContainerStateRunning, ContainerStateWaiting,
-};
+use genclient_runtime::k8s_openapi::api::core::v1;
 
 use crate::apply::core::v1::ContainerStateTerminatedApply;
 
@@ -17,13 +15,13 @@ use crate::apply::core::v1::ContainerStateTerminatedApply;
 pub struct ContainerStateApply {
     /// The value of `running`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub running: Option<ContainerStateRunning>,
+    pub running: Option<v1::ContainerStateRunning>,
     /// The value of `terminated`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terminated: Option<ContainerStateTerminatedApply>,
     /// The value of `waiting`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub waiting: Option<ContainerStateWaiting>,
+    pub waiting: Option<v1::ContainerStateWaiting>,
 }
 
 impl ContainerStateApply {
@@ -35,7 +33,7 @@ impl ContainerStateApply {
 
     /// Sets `running`.
     #[inline]
-    pub fn running(mut self, value: ContainerStateRunning) -> Self {
+    pub fn running(mut self, value: v1::ContainerStateRunning) -> Self {
         self.running = Some(value);
         self
     }
@@ -49,7 +47,7 @@ impl ContainerStateApply {
 
     /// Sets `waiting`.
     #[inline]
-    pub fn waiting(mut self, value: ContainerStateWaiting) -> Self {
+    pub fn waiting(mut self, value: v1::ContainerStateWaiting) -> Self {
         self.waiting = Some(value);
         self
     }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::core::v1::SecretReference;
+use genclient_runtime::k8s_openapi::api::core::v1;
 
 /// What an apply sets of a [`CSIPersistentVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::CSIPersistentVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -15,10 +15,10 @@ use genclient_runtime::k8s_openapi::api::core::v1::SecretReference;
 pub struct CSIPersistentVolumeSourceApply {
     /// The value of `controllerExpandSecretRef`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub controller_expand_secret_ref: Option<SecretReference>,
+    pub controller_expand_secret_ref: Option<v1::SecretReference>,
     /// The value of `controllerPublishSecretRef`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub controller_publish_secret_ref: Option<SecretReference>,
+    pub controller_publish_secret_ref: Option<v1::SecretReference>,
     /// The value of `driver`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
@@ -27,13 +27,13 @@ pub struct CSIPersistentVolumeSourceApply {
     pub fs_type: Option<String>,
     /// The value of `nodeExpandSecretRef`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub node_expand_secret_ref: Option<SecretReference>,
+    pub node_expand_secret_ref: Option<v1::SecretReference>,
     /// The value of `nodePublishSecretRef`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub node_publish_secret_ref: Option<SecretReference>,
+    pub node_publish_secret_ref: Option<v1::SecretReference>,
     /// The value of `nodeStageSecretRef`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub node_stage_secret_ref: Option<SecretReference>,
+    pub node_stage_secret_ref: Option<v1::SecretReference>,
     /// The value of `readOnly`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
@@ -54,14 +54,14 @@ impl CSIPersistentVolumeSourceApply {
 
     /// Sets `controller_expand_secret_ref`.
     #[inline]
-    pub fn controller_expand_secret_ref(mut self, value: SecretReference) -> Self {
+    pub fn controller_expand_secret_ref(mut self, value: v1::SecretReference) -> Self {
         self.controller_expand_secret_ref = Some(value);
         self
     }
 
     /// Sets `controller_publish_secret_ref`.
     #[inline]
-    pub fn controller_publish_secret_ref(mut self, value: SecretReference) -> Self {
+    pub fn controller_publish_secret_ref(mut self, value: v1::SecretReference) -> Self {
         self.controller_publish_secret_ref = Some(value);
         self
     }
@@ -82,21 +82,21 @@ impl CSIPersistentVolumeSourceApply {
 
     /// Sets `node_expand_secret_ref`.
     #[inline]
-    pub fn node_expand_secret_ref(mut self, value: SecretReference) -> Self {
+    pub fn node_expand_secret_ref(mut self, value: v1::SecretReference) -> Self {
         self.node_expand_secret_ref = Some(value);
         self
     }
 
     /// Sets `node_publish_secret_ref`.
     #[inline]
-    pub fn node_publish_secret_ref(mut self, value: SecretReference) -> Self {
+    pub fn node_publish_secret_ref(mut self, value: v1::SecretReference) -> Self {
         self.node_publish_secret_ref = Some(value);
         self
     }
 
     /// Sets `node_stage_secret_ref`.
     #[inline]
-    pub fn node_stage_secret_ref(mut self, value: SecretReference) -> Self {
+    pub fn node_stage_secret_ref(mut self, value: v1::SecretReference) -> Self {
         self.node_stage_secret_ref = Some(value);
         self
     }

@@ -4,7 +4,7 @@
 //! The apply configuration of `EndpointAddress`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::core::v1::ObjectReference;
+use genclient_runtime::k8s_openapi::api::core::v1;
 
 /// What an apply sets of a [`EndpointAddress`](genclient_runtime::k8s_openapi::api::core::v1::EndpointAddress).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub struct EndpointAddressApply {
     pub node_name: Option<String>,
     /// The value of `targetRef`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub target_ref: Option<ObjectReference>,
+    pub target_ref: Option<v1::ObjectReference>,
 }
 
 impl EndpointAddressApply {
@@ -55,7 +55,7 @@ impl EndpointAddressApply {
 
     /// Sets `target_ref`.
     #[inline]
-    pub fn target_ref(mut self, value: ObjectReference) -> Self {
+    pub fn target_ref(mut self, value: v1::ObjectReference) -> Self {
         self.target_ref = Some(value);
         self
     }

@@ -7,9 +7,6 @@ use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::apply::{
     ApiVersion, ApplyConfiguration, ExtractError, Kind, ObjectMetaApply, extract,
 };
-use genclient_runtime::k8s_openapi::api::core::v1::{
-    EventSeries, EventSource, ObjectReference,
-};
 use genclient_runtime::k8s_openapi::api::core::v1;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::{
     MicroTime, OwnerReference, Time,
@@ -42,7 +39,7 @@ pub struct EventApply {
     pub first_timestamp: Option<Time>,
     /// The value of `involvedObject`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub involved_object: Option<ObjectReference>,
+    pub involved_object: Option<v1::ObjectReference>,
     /// The value of `lastTimestamp`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_timestamp: Option<Time>,
@@ -54,7 +51,7 @@ pub struct EventApply {
     pub reason: Option<String>,
     /// The value of `related`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub related: Option<ObjectReference>,
+    pub related: Option<v1::ObjectReference>,
     /// The value of `reportingComponent`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reporting_component: Option<String>,
@@ -63,10 +60,10 @@ pub struct EventApply {
     pub reporting_instance: Option<String>,
     /// The value of `series`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub series: Option<EventSeries>,
+    pub series: Option<v1::EventSeries>,
     /// The value of `source`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub source: Option<EventSource>,
+    pub source: Option<v1::EventSource>,
     /// The value of `type`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
@@ -180,7 +177,7 @@ impl EventApply {
 
     /// Sets `involved_object`.
     #[inline]
-    pub fn involved_object(mut self, value: ObjectReference) -> Self {
+    pub fn involved_object(mut self, value: v1::ObjectReference) -> Self {
         self.involved_object = Some(value);
         self
     }
@@ -208,7 +205,7 @@ impl EventApply {
 
     /// Sets `related`.
     #[inline]
-    pub fn related(mut self, value: ObjectReference) -> Self {
+    pub fn related(mut self, value: v1::ObjectReference) -> Self {
         self.related = Some(value);
         self
     }
@@ -229,14 +226,14 @@ impl EventApply {
 
     /// Sets `series`.
     #[inline]
-    pub fn series(mut self, value: EventSeries) -> Self {
+    pub fn series(mut self, value: v1::EventSeries) -> Self {
         self.series = Some(value);
         self
     }
 
     /// Sets `source`.
     #[inline]
-    pub fn source(mut self, value: EventSource) -> Self {
+    pub fn source(mut self, value: v1::EventSource) -> Self {
         self.source = Some(value);
         self
     }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::core::v1::SecretReference;
+use genclient_runtime::k8s_openapi::api::core::v1;
 
 /// What an apply sets of a [`FlexPersistentVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::FlexPersistentVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -27,7 +27,7 @@ pub struct FlexPersistentVolumeSourceApply {
     pub read_only: Option<bool>,
     /// The value of `secretRef`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub secret_ref: Option<SecretReference>,
+    pub secret_ref: Option<v1::SecretReference>,
 }
 
 impl FlexPersistentVolumeSourceApply {
@@ -72,7 +72,7 @@ impl FlexPersistentVolumeSourceApply {
 
     /// Sets `secret_ref`.
     #[inline]
-    pub fn secret_ref(mut self, value: SecretReference) -> Self {
+    pub fn secret_ref(mut self, value: v1::SecretReference) -> Self {
         self.secret_ref = Some(value);
         self
     }

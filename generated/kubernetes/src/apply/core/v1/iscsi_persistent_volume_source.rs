@@ -4,7 +4,7 @@
 //! The apply configuration of `ISCSIPersistentVolumeSource`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::core::v1::SecretReference;
+use genclient_runtime::k8s_openapi::api::core::v1;
 
 /// What an apply sets of a [`ISCSIPersistentVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::ISCSIPersistentVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -40,7 +40,7 @@ pub struct ISCSIPersistentVolumeSourceApply {
     pub read_only: Option<bool>,
     /// The value of `secretRef`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub secret_ref: Option<SecretReference>,
+    pub secret_ref: Option<v1::SecretReference>,
     /// The value of `targetPortal`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_portal: Option<String>,
@@ -121,7 +121,7 @@ impl ISCSIPersistentVolumeSourceApply {
 
     /// Sets `secret_ref`.
     #[inline]
-    pub fn secret_ref(mut self, value: SecretReference) -> Self {
+    pub fn secret_ref(mut self, value: v1::SecretReference) -> Self {
         self.secret_ref = Some(value);
         self
     }

@@ -4,7 +4,7 @@
 //! The apply configuration of `LifecycleHandler`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::core::v1::ExecAction;
+use genclient_runtime::k8s_openapi::api::core::v1;
 
 use crate::apply::core::v1::{HTTPGetActionApply, SleepActionApply, TCPSocketActionApply};
 
@@ -15,7 +15,7 @@ use crate::apply::core::v1::{HTTPGetActionApply, SleepActionApply, TCPSocketActi
 pub struct LifecycleHandlerApply {
     /// The value of `exec`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub exec: Option<ExecAction>,
+    pub exec: Option<v1::ExecAction>,
     /// The value of `httpGet`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http_get: Option<HTTPGetActionApply>,
@@ -36,7 +36,7 @@ impl LifecycleHandlerApply {
 
     /// Sets `exec`.
     #[inline]
-    pub fn exec(mut self, value: ExecAction) -> Self {
+    pub fn exec(mut self, value: v1::ExecAction) -> Self {
         self.exec = Some(value);
         self
     }

@@ -8,7 +8,6 @@ use genclient_runtime::apply::{
     ApiVersion, ApplyConfiguration, ExtractError, Kind, ObjectMetaApply, extract,
     extract_status,
 };
-use genclient_runtime::k8s_openapi::api::core::v1::NamespaceSpec;
 use genclient_runtime::k8s_openapi::api::core::v1;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
@@ -29,7 +28,7 @@ pub struct NamespaceApply {
     pub metadata: ObjectMetaApply,
     /// The value of `spec`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub spec: Option<NamespaceSpec>,
+    pub spec: Option<v1::NamespaceSpec>,
     /// The value of `status`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<NamespaceStatusApply>,
@@ -116,7 +115,7 @@ impl NamespaceApply {
 
     /// Sets `spec`.
     #[inline]
-    pub fn spec(mut self, value: NamespaceSpec) -> Self {
+    pub fn spec(mut self, value: v1::NamespaceSpec) -> Self {
         self.spec = Some(value);
         self
     }

@@ -4,7 +4,7 @@
 //! The apply configuration of `NodeSpec`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::core::v1::NodePodPreemptionPolicy;
+use genclient_runtime::k8s_openapi::api::core::v1;
 
 use crate::apply::core::v1::{NodeConfigSourceApply, TaintApply};
 
@@ -27,7 +27,7 @@ pub struct NodeSpecApply {
     pub pod_cidrs: Option<Vec<String>>,
     /// The value of `podPreemptionPolicy`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub pod_preemption_policy: Option<NodePodPreemptionPolicy>,
+    pub pod_preemption_policy: Option<v1::NodePodPreemptionPolicy>,
     /// The value of `providerID`.
     #[serde(rename = "providerID", skip_serializing_if = "Option::is_none")]
     pub provider_id: Option<String>,
@@ -79,7 +79,7 @@ impl NodeSpecApply {
 
     /// Sets `pod_preemption_policy`.
     #[inline]
-    pub fn pod_preemption_policy(mut self, value: NodePodPreemptionPolicy) -> Self {
+    pub fn pod_preemption_policy(mut self, value: v1::NodePodPreemptionPolicy) -> Self {
         self.pod_preemption_policy = Some(value);
         self
     }

@@ -6,9 +6,7 @@
 use std::collections::BTreeMap;
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::core::v1::{
-    ContainerImage, NodeFeatures, NodeRuntimeHandler,
-};
+use genclient_runtime::k8s_openapi::api::core::v1;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::apply::core::v1::{
@@ -44,10 +42,10 @@ pub struct NodeStatusApply {
     pub declared_features: Option<Vec<String>>,
     /// The value of `features`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub features: Option<NodeFeatures>,
+    pub features: Option<v1::NodeFeatures>,
     /// The value of `images`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub images: Option<Vec<ContainerImage>>,
+    pub images: Option<Vec<v1::ContainerImage>>,
     /// The value of `nodeInfo`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_info: Option<NodeSystemInfoApply>,
@@ -56,7 +54,7 @@ pub struct NodeStatusApply {
     pub phase: Option<String>,
     /// The value of `runtimeHandlers`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub runtime_handlers: Option<Vec<NodeRuntimeHandler>>,
+    pub runtime_handlers: Option<Vec<v1::NodeRuntimeHandler>>,
     /// The value of `volumesAttached`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volumes_attached: Option<Vec<AttachedVolumeApply>>,
@@ -142,14 +140,17 @@ impl NodeStatusApply {
 
     /// Sets `features`.
     #[inline]
-    pub fn features(mut self, value: NodeFeatures) -> Self {
+    pub fn features(mut self, value: v1::NodeFeatures) -> Self {
         self.features = Some(value);
         self
     }
 
     /// Sets `images`.
     #[inline]
-    pub fn images(mut self, values: impl IntoIterator<Item = ContainerImage>) -> Self {
+    pub fn images(
+        mut self,
+        values: impl IntoIterator<Item = v1::ContainerImage>,
+    ) -> Self {
         self.images = Some(values.into_iter().collect());
         self
     }
@@ -172,7 +173,7 @@ impl NodeStatusApply {
     #[inline]
     pub fn runtime_handlers(
         mut self,
-        values: impl IntoIterator<Item = NodeRuntimeHandler>,
+        values: impl IntoIterator<Item = v1::NodeRuntimeHandler>,
     ) -> Self {
         self.runtime_handlers = Some(values.into_iter().collect());
         self

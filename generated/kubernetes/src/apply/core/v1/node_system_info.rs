@@ -4,7 +4,7 @@
 //! The apply configuration of `NodeSystemInfo`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::core::v1::NodeSwapStatus;
+use genclient_runtime::k8s_openapi::api::core::v1;
 
 /// What an apply sets of a [`NodeSystemInfo`](genclient_runtime::k8s_openapi::api::core::v1::NodeSystemInfo).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ pub struct NodeSystemInfoApply {
     pub running_in_user_namespace: Option<bool>,
     /// The value of `swap`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub swap: Option<NodeSwapStatus>,
+    pub swap: Option<v1::NodeSwapStatus>,
     /// The value of `systemUUID`.
     #[serde(rename = "systemUUID", skip_serializing_if = "Option::is_none")]
     pub system_uuid: Option<String>,
@@ -128,7 +128,7 @@ impl NodeSystemInfoApply {
 
     /// Sets `swap`.
     #[inline]
-    pub fn swap(mut self, value: NodeSwapStatus) -> Self {
+    pub fn swap(mut self, value: v1::NodeSwapStatus) -> Self {
         self.swap = Some(value);
         self
     }

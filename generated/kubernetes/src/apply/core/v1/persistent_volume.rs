@@ -8,7 +8,6 @@ use genclient_runtime::apply::{
     ApiVersion, ApplyConfiguration, ExtractError, Kind, ObjectMetaApply, extract,
     extract_status,
 };
-use genclient_runtime::k8s_openapi::api::core::v1::PersistentVolumeStatus;
 use genclient_runtime::k8s_openapi::api::core::v1;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
@@ -32,7 +31,7 @@ pub struct PersistentVolumeApply {
     pub spec: Option<PersistentVolumeSpecApply>,
     /// The value of `status`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<PersistentVolumeStatus>,
+    pub status: Option<v1::PersistentVolumeStatus>,
 }
 
 impl PersistentVolumeApply {
@@ -123,7 +122,7 @@ impl PersistentVolumeApply {
 
     /// Sets `status`.
     #[inline]
-    pub fn status(mut self, value: PersistentVolumeStatus) -> Self {
+    pub fn status(mut self, value: v1::PersistentVolumeStatus) -> Self {
         self.status = Some(value);
         self
     }

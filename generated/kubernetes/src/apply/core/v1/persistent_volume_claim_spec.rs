@@ -4,7 +4,7 @@
 //! The apply configuration of `PersistentVolumeClaimSpec`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::core::v1::VolumeResourceRequirements;
+use genclient_runtime::k8s_openapi::api::core::v1;
 
 use crate::apply::core::v1::{TypedLocalObjectReferenceApply, TypedObjectReferenceApply};
 use crate::apply::meta::v1::LabelSelectorApply;
@@ -25,7 +25,7 @@ pub struct PersistentVolumeClaimSpecApply {
     pub data_source_ref: Option<TypedObjectReferenceApply>,
     /// The value of `resources`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub resources: Option<VolumeResourceRequirements>,
+    pub resources: Option<v1::VolumeResourceRequirements>,
     /// The value of `selector`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<LabelSelectorApply>,
@@ -76,7 +76,7 @@ impl PersistentVolumeClaimSpecApply {
 
     /// Sets `resources`.
     #[inline]
-    pub fn resources(mut self, value: VolumeResourceRequirements) -> Self {
+    pub fn resources(mut self, value: v1::VolumeResourceRequirements) -> Self {
         self.resources = Some(value);
         self
     }

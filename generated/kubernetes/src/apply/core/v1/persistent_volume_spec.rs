@@ -6,9 +6,7 @@
 use std::collections::BTreeMap;
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::core::v1::{
-    FCVolumeSource, FlockerVolumeSource, ObjectReference, StorageOSPersistentVolumeSource,
-};
+use genclient_runtime::k8s_openapi::api::core::v1;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::apply::core::v1::{
@@ -52,19 +50,19 @@ pub struct PersistentVolumeSpecApply {
     pub cinder: Option<CinderPersistentVolumeSourceApply>,
     /// The value of `claimRef`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub claim_ref: Option<ObjectReference>,
+    pub claim_ref: Option<v1::ObjectReference>,
     /// The value of `csi`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub csi: Option<CSIPersistentVolumeSourceApply>,
     /// The value of `fc`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub fc: Option<FCVolumeSource>,
+    pub fc: Option<v1::FCVolumeSource>,
     /// The value of `flexVolume`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flex_volume: Option<FlexPersistentVolumeSourceApply>,
     /// The value of `flocker`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub flocker: Option<FlockerVolumeSource>,
+    pub flocker: Option<v1::FlockerVolumeSource>,
     /// The value of `gcePersistentDisk`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gce_persistent_disk: Option<GCEPersistentDiskVolumeSourceApply>,
@@ -112,7 +110,7 @@ pub struct PersistentVolumeSpecApply {
     pub storage_class_name: Option<String>,
     /// The value of `storageos`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub storageos: Option<StorageOSPersistentVolumeSource>,
+    pub storageos: Option<v1::StorageOSPersistentVolumeSource>,
     /// The value of `volumeAttributesClassName`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_attributes_class_name: Option<String>,
@@ -193,7 +191,7 @@ impl PersistentVolumeSpecApply {
 
     /// Sets `claim_ref`.
     #[inline]
-    pub fn claim_ref(mut self, value: ObjectReference) -> Self {
+    pub fn claim_ref(mut self, value: v1::ObjectReference) -> Self {
         self.claim_ref = Some(value);
         self
     }
@@ -207,7 +205,7 @@ impl PersistentVolumeSpecApply {
 
     /// Sets `fc`.
     #[inline]
-    pub fn fc(mut self, value: FCVolumeSource) -> Self {
+    pub fn fc(mut self, value: v1::FCVolumeSource) -> Self {
         self.fc = Some(value);
         self
     }
@@ -221,7 +219,7 @@ impl PersistentVolumeSpecApply {
 
     /// Sets `flocker`.
     #[inline]
-    pub fn flocker(mut self, value: FlockerVolumeSource) -> Self {
+    pub fn flocker(mut self, value: v1::FlockerVolumeSource) -> Self {
         self.flocker = Some(value);
         self
     }
@@ -342,7 +340,7 @@ impl PersistentVolumeSpecApply {
 
     /// Sets `storageos`.
     #[inline]
-    pub fn storageos(mut self, value: StorageOSPersistentVolumeSource) -> Self {
+    pub fn storageos(mut self, value: v1::StorageOSPersistentVolumeSource) -> Self {
         self.storageos = Some(value);
         self
     }

@@ -4,9 +4,7 @@
 //! The apply configuration of `PodSecurityContext`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::core::v1::{
-    SELinuxOptions, WindowsSecurityContextOptions,
-};
+use genclient_runtime::k8s_openapi::api::core::v1;
 
 use crate::apply::core::v1::{AppArmorProfileApply, SeccompProfileApply, SysctlApply};
 
@@ -38,7 +36,7 @@ pub struct PodSecurityContextApply {
     pub se_linux_change_policy: Option<String>,
     /// The value of `seLinuxOptions`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub se_linux_options: Option<SELinuxOptions>,
+    pub se_linux_options: Option<v1::SELinuxOptions>,
     /// The value of `seccompProfile`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seccomp_profile: Option<SeccompProfileApply>,
@@ -53,7 +51,7 @@ pub struct PodSecurityContextApply {
     pub sysctls: Option<Vec<SysctlApply>>,
     /// The value of `windowsOptions`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub windows_options: Option<WindowsSecurityContextOptions>,
+    pub windows_options: Option<v1::WindowsSecurityContextOptions>,
 }
 
 impl PodSecurityContextApply {
@@ -114,7 +112,7 @@ impl PodSecurityContextApply {
 
     /// Sets `se_linux_options`.
     #[inline]
-    pub fn se_linux_options(mut self, value: SELinuxOptions) -> Self {
+    pub fn se_linux_options(mut self, value: v1::SELinuxOptions) -> Self {
         self.se_linux_options = Some(value);
         self
     }
@@ -149,7 +147,7 @@ impl PodSecurityContextApply {
 
     /// Sets `windows_options`.
     #[inline]
-    pub fn windows_options(mut self, value: WindowsSecurityContextOptions) -> Self {
+    pub fn windows_options(mut self, value: v1::WindowsSecurityContextOptions) -> Self {
         self.windows_options = Some(value);
         self
     }

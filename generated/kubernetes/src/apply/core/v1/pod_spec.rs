@@ -6,9 +6,7 @@
 use std::collections::BTreeMap;
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::core::v1::{
-    PodDNSConfig, PodSchedulingGroup, Toleration,
-};
+use genclient_runtime::k8s_openapi::api::core::v1;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::apply::core::v1::{
@@ -37,7 +35,7 @@ pub struct PodSpecApply {
     pub containers: Option<Vec<ContainerApply>>,
     /// The value of `dnsConfig`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub dns_config: Option<PodDNSConfig>,
+    pub dns_config: Option<v1::PodDNSConfig>,
     /// The value of `dnsPolicy`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dns_policy: Option<String>,
@@ -121,7 +119,7 @@ pub struct PodSpecApply {
     pub scheduling_gates: Option<Vec<PodSchedulingGateApply>>,
     /// The value of `schedulingGroup`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub scheduling_group: Option<PodSchedulingGroup>,
+    pub scheduling_group: Option<v1::PodSchedulingGroup>,
     /// The value of `securityContext`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub security_context: Option<PodSecurityContextApply>,
@@ -145,7 +143,7 @@ pub struct PodSpecApply {
     pub termination_grace_period_seconds: Option<i64>,
     /// The value of `tolerations`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tolerations: Option<Vec<Toleration>>,
+    pub tolerations: Option<Vec<v1::Toleration>>,
     /// The value of `topologySpreadConstraints`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topology_spread_constraints: Option<Vec<TopologySpreadConstraintApply>>,
@@ -194,7 +192,7 @@ impl PodSpecApply {
 
     /// Sets `dns_config`.
     #[inline]
-    pub fn dns_config(mut self, value: PodDNSConfig) -> Self {
+    pub fn dns_config(mut self, value: v1::PodDNSConfig) -> Self {
         self.dns_config = Some(value);
         self
     }
@@ -424,7 +422,7 @@ impl PodSpecApply {
 
     /// Sets `scheduling_group`.
     #[inline]
-    pub fn scheduling_group(mut self, value: PodSchedulingGroup) -> Self {
+    pub fn scheduling_group(mut self, value: v1::PodSchedulingGroup) -> Self {
         self.scheduling_group = Some(value);
         self
     }
@@ -480,7 +478,10 @@ impl PodSpecApply {
 
     /// Sets `tolerations`.
     #[inline]
-    pub fn tolerations(mut self, values: impl IntoIterator<Item = Toleration>) -> Self {
+    pub fn tolerations(
+        mut self,
+        values: impl IntoIterator<Item = v1::Toleration>,
+    ) -> Self {
         self.tolerations = Some(values.into_iter().collect());
         self
     }

@@ -4,7 +4,7 @@
 //! The apply configuration of `Probe`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::core::v1::ExecAction;
+use genclient_runtime::k8s_openapi::api::core::v1;
 
 use crate::apply::core::v1::{GRPCActionApply, HTTPGetActionApply, TCPSocketActionApply};
 
@@ -15,7 +15,7 @@ use crate::apply::core::v1::{GRPCActionApply, HTTPGetActionApply, TCPSocketActio
 pub struct ProbeApply {
     /// The value of `exec`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub exec: Option<ExecAction>,
+    pub exec: Option<v1::ExecAction>,
     /// The value of `failureThreshold`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure_threshold: Option<i32>,
@@ -54,7 +54,7 @@ impl ProbeApply {
 
     /// Sets `exec`.
     #[inline]
-    pub fn exec(mut self, value: ExecAction) -> Self {
+    pub fn exec(mut self, value: v1::ExecAction) -> Self {
         self.exec = Some(value);
         self
     }

@@ -4,7 +4,7 @@
 //! The apply configuration of `RBDPersistentVolumeSource`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::core::v1::SecretReference;
+use genclient_runtime::k8s_openapi::api::core::v1;
 
 /// What an apply sets of a [`RBDPersistentVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::RBDPersistentVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -31,7 +31,7 @@ pub struct RBDPersistentVolumeSourceApply {
     pub read_only: Option<bool>,
     /// The value of `secretRef`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub secret_ref: Option<SecretReference>,
+    pub secret_ref: Option<v1::SecretReference>,
     /// The value of `user`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
@@ -91,7 +91,7 @@ impl RBDPersistentVolumeSourceApply {
 
     /// Sets `secret_ref`.
     #[inline]
-    pub fn secret_ref(mut self, value: SecretReference) -> Self {
+    pub fn secret_ref(mut self, value: v1::SecretReference) -> Self {
         self.secret_ref = Some(value);
         self
     }

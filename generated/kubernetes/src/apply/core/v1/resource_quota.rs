@@ -8,7 +8,6 @@ use genclient_runtime::apply::{
     ApiVersion, ApplyConfiguration, ExtractError, Kind, ObjectMetaApply, extract,
     extract_status,
 };
-use genclient_runtime::k8s_openapi::api::core::v1::ResourceQuotaStatus;
 use genclient_runtime::k8s_openapi::api::core::v1;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
@@ -32,7 +31,7 @@ pub struct ResourceQuotaApply {
     pub spec: Option<ResourceQuotaSpecApply>,
     /// The value of `status`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<ResourceQuotaStatus>,
+    pub status: Option<v1::ResourceQuotaStatus>,
 }
 
 impl ResourceQuotaApply {
@@ -123,7 +122,7 @@ impl ResourceQuotaApply {
 
     /// Sets `status`.
     #[inline]
-    pub fn status(mut self, value: ResourceQuotaStatus) -> Self {
+    pub fn status(mut self, value: v1::ResourceQuotaStatus) -> Self {
         self.status = Some(value);
         self
     }

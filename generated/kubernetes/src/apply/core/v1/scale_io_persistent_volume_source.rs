@@ -4,7 +4,7 @@
 //! The apply configuration of `ScaleIOPersistentVolumeSource`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::core::v1::SecretReference;
+use genclient_runtime::k8s_openapi::api::core::v1;
 
 /// What an apply sets of a [`ScaleIOPersistentVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::ScaleIOPersistentVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ pub struct ScaleIOPersistentVolumeSourceApply {
     pub read_only: Option<bool>,
     /// The value of `secretRef`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub secret_ref: Option<SecretReference>,
+    pub secret_ref: Option<v1::SecretReference>,
     /// The value of `sslEnabled`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ssl_enabled: Option<bool>,
@@ -80,7 +80,7 @@ impl ScaleIOPersistentVolumeSourceApply {
 
     /// Sets `secret_ref`.
     #[inline]
-    pub fn secret_ref(mut self, value: SecretReference) -> Self {
+    pub fn secret_ref(mut self, value: v1::SecretReference) -> Self {
         self.secret_ref = Some(value);
         self
     }

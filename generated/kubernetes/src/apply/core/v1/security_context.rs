@@ -4,9 +4,7 @@
 //! The apply configuration of `SecurityContext`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::core::v1::{
-    Capabilities, SELinuxOptions, WindowsSecurityContextOptions,
-};
+use genclient_runtime::k8s_openapi::api::core::v1;
 
 use crate::apply::core::v1::{AppArmorProfileApply, SeccompProfileApply};
 
@@ -23,7 +21,7 @@ pub struct SecurityContextApply {
     pub app_armor_profile: Option<AppArmorProfileApply>,
     /// The value of `capabilities`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub capabilities: Option<Capabilities>,
+    pub capabilities: Option<v1::Capabilities>,
     /// The value of `privileged`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub privileged: Option<bool>,
@@ -44,13 +42,13 @@ pub struct SecurityContextApply {
     pub run_as_user: Option<i64>,
     /// The value of `seLinuxOptions`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub se_linux_options: Option<SELinuxOptions>,
+    pub se_linux_options: Option<v1::SELinuxOptions>,
     /// The value of `seccompProfile`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seccomp_profile: Option<SeccompProfileApply>,
     /// The value of `windowsOptions`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub windows_options: Option<WindowsSecurityContextOptions>,
+    pub windows_options: Option<v1::WindowsSecurityContextOptions>,
 }
 
 impl SecurityContextApply {
@@ -76,7 +74,7 @@ impl SecurityContextApply {
 
     /// Sets `capabilities`.
     #[inline]
-    pub fn capabilities(mut self, value: Capabilities) -> Self {
+    pub fn capabilities(mut self, value: v1::Capabilities) -> Self {
         self.capabilities = Some(value);
         self
     }
@@ -125,7 +123,7 @@ impl SecurityContextApply {
 
     /// Sets `se_linux_options`.
     #[inline]
-    pub fn se_linux_options(mut self, value: SELinuxOptions) -> Self {
+    pub fn se_linux_options(mut self, value: v1::SELinuxOptions) -> Self {
         self.se_linux_options = Some(value);
         self
     }
@@ -139,7 +137,7 @@ impl SecurityContextApply {
 
     /// Sets `windows_options`.
     #[inline]
-    pub fn windows_options(mut self, value: WindowsSecurityContextOptions) -> Self {
+    pub fn windows_options(mut self, value: v1::WindowsSecurityContextOptions) -> Self {
         self.windows_options = Some(value);
         self
     }

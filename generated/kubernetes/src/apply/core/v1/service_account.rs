@@ -7,7 +7,6 @@ use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::apply::{
     ApiVersion, ApplyConfiguration, ExtractError, Kind, ObjectMetaApply, extract,
 };
-use genclient_runtime::k8s_openapi::api::core::v1::ObjectReference;
 use genclient_runtime::k8s_openapi::api::core::v1;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
@@ -34,7 +33,7 @@ pub struct ServiceAccountApply {
     pub image_pull_secrets: Option<Vec<LocalObjectReferenceApply>>,
     /// The value of `secrets`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub secrets: Option<Vec<ObjectReference>>,
+    pub secrets: Option<Vec<v1::ObjectReference>>,
 }
 
 impl ServiceAccountApply {
@@ -123,7 +122,10 @@ impl ServiceAccountApply {
 
     /// Sets `secrets`.
     #[inline]
-    pub fn secrets(mut self, values: impl IntoIterator<Item = ObjectReference>) -> Self {
+    pub fn secrets(
+        mut self,
+        values: impl IntoIterator<Item = v1::ObjectReference>,
+    ) -> Self {
         self.secrets = Some(values.into_iter().collect());
         self
     }

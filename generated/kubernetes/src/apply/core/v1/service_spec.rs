@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::core::v1::SessionAffinityConfig;
+use genclient_runtime::k8s_openapi::api::core::v1;
 
 use crate::apply::core::v1::ServicePortApply;
 
@@ -68,7 +68,7 @@ pub struct ServiceSpecApply {
     pub session_affinity: Option<String>,
     /// The value of `sessionAffinityConfig`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub session_affinity_config: Option<SessionAffinityConfig>,
+    pub session_affinity_config: Option<v1::SessionAffinityConfig>,
     /// The value of `trafficDistribution`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traffic_distribution: Option<String>,
@@ -224,7 +224,7 @@ impl ServiceSpecApply {
 
     /// Sets `session_affinity_config`.
     #[inline]
-    pub fn session_affinity_config(mut self, value: SessionAffinityConfig) -> Self {
+    pub fn session_affinity_config(mut self, value: v1::SessionAffinityConfig) -> Self {
         self.session_affinity_config = Some(value);
         self
     }

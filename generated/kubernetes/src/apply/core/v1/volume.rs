@@ -4,9 +4,7 @@
 //! The apply configuration of `Volume`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::core::v1::{
-    EmptyDirVolumeSource, FCVolumeSource, FlockerVolumeSource, ImageVolumeSource,
-};
+use genclient_runtime::k8s_openapi::api::core::v1;
 
 use crate::apply::core::v1::{
     AWSElasticBlockStoreVolumeSourceApply, AzureDiskVolumeSourceApply,
@@ -53,19 +51,19 @@ pub struct VolumeApply {
     pub downward_api: Option<DownwardAPIVolumeSourceApply>,
     /// The value of `emptyDir`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub empty_dir: Option<EmptyDirVolumeSource>,
+    pub empty_dir: Option<v1::EmptyDirVolumeSource>,
     /// The value of `ephemeral`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ephemeral: Option<EphemeralVolumeSourceApply>,
     /// The value of `fc`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub fc: Option<FCVolumeSource>,
+    pub fc: Option<v1::FCVolumeSource>,
     /// The value of `flexVolume`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flex_volume: Option<FlexVolumeSourceApply>,
     /// The value of `flocker`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub flocker: Option<FlockerVolumeSource>,
+    pub flocker: Option<v1::FlockerVolumeSource>,
     /// The value of `gcePersistentDisk`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gce_persistent_disk: Option<GCEPersistentDiskVolumeSourceApply>,
@@ -80,7 +78,7 @@ pub struct VolumeApply {
     pub host_path: Option<HostPathVolumeSourceApply>,
     /// The value of `image`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub image: Option<ImageVolumeSource>,
+    pub image: Option<v1::ImageVolumeSource>,
     /// The value of `iscsi`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iscsi: Option<ISCSIVolumeSourceApply>,
@@ -190,7 +188,7 @@ impl VolumeApply {
 
     /// Sets `empty_dir`.
     #[inline]
-    pub fn empty_dir(mut self, value: EmptyDirVolumeSource) -> Self {
+    pub fn empty_dir(mut self, value: v1::EmptyDirVolumeSource) -> Self {
         self.empty_dir = Some(value);
         self
     }
@@ -204,7 +202,7 @@ impl VolumeApply {
 
     /// Sets `fc`.
     #[inline]
-    pub fn fc(mut self, value: FCVolumeSource) -> Self {
+    pub fn fc(mut self, value: v1::FCVolumeSource) -> Self {
         self.fc = Some(value);
         self
     }
@@ -218,7 +216,7 @@ impl VolumeApply {
 
     /// Sets `flocker`.
     #[inline]
-    pub fn flocker(mut self, value: FlockerVolumeSource) -> Self {
+    pub fn flocker(mut self, value: v1::FlockerVolumeSource) -> Self {
         self.flocker = Some(value);
         self
     }
@@ -256,7 +254,7 @@ impl VolumeApply {
 
     /// Sets `image`.
     #[inline]
-    pub fn image(mut self, value: ImageVolumeSource) -> Self {
+    pub fn image(mut self, value: v1::ImageVolumeSource) -> Self {
         self.image = Some(value);
         self
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::api::core::v1::ObjectReference;
-use genclient_runtime::k8s_openapi::api::discovery::v1::EndpointConditions;
+use genclient_runtime::k8s_openapi::api::discovery::v1;
 
 use crate::apply::discovery::v1::EndpointHintsApply;
 
@@ -21,7 +21,7 @@ pub struct EndpointApply {
     pub addresses: Option<Vec<String>>,
     /// The value of `conditions`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub conditions: Option<EndpointConditions>,
+    pub conditions: Option<v1::EndpointConditions>,
     /// The value of `deprecatedTopology`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deprecated_topology: Option<BTreeMap<String, String>>,
@@ -61,7 +61,7 @@ impl EndpointApply {
 
     /// Sets `conditions`.
     #[inline]
-    pub fn conditions(mut self, value: EndpointConditions) -> Self {
+    pub fn conditions(mut self, value: v1::EndpointConditions) -> Self {
         self.conditions = Some(value);
         self
     }

@@ -7,7 +7,6 @@ use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::apply::{
     ApiVersion, ApplyConfiguration, ExtractError, Kind, ObjectMetaApply, extract,
 };
-use genclient_runtime::k8s_openapi::api::discovery::v1::EndpointPort;
 use genclient_runtime::k8s_openapi::api::discovery::v1;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
@@ -34,7 +33,7 @@ pub struct EndpointSliceApply {
     pub endpoints: Option<Vec<EndpointApply>>,
     /// The value of `ports`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ports: Option<Vec<EndpointPort>>,
+    pub ports: Option<Vec<v1::EndpointPort>>,
 }
 
 impl EndpointSliceApply {
@@ -120,7 +119,7 @@ impl EndpointSliceApply {
 
     /// Sets `ports`.
     #[inline]
-    pub fn ports(mut self, values: impl IntoIterator<Item = EndpointPort>) -> Self {
+    pub fn ports(mut self, values: impl IntoIterator<Item = v1::EndpointPort>) -> Self {
         self.ports = Some(values.into_iter().collect());
         self
     }

@@ -4,7 +4,7 @@
 //! The apply configuration of `LimitResponse`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::flowcontrol::v1::QueuingConfiguration;
+use genclient_runtime::k8s_openapi::api::flowcontrol::v1;
 
 /// What an apply sets of a [`LimitResponse`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::LimitResponse).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -13,7 +13,7 @@ use genclient_runtime::k8s_openapi::api::flowcontrol::v1::QueuingConfiguration;
 pub struct LimitResponseApply {
     /// The value of `queuing`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub queuing: Option<QueuingConfiguration>,
+    pub queuing: Option<v1::QueuingConfiguration>,
     /// The value of `type`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
@@ -28,7 +28,7 @@ impl LimitResponseApply {
 
     /// Sets `queuing`.
     #[inline]
-    pub fn queuing(mut self, value: QueuingConfiguration) -> Self {
+    pub fn queuing(mut self, value: v1::QueuingConfiguration) -> Self {
         self.queuing = Some(value);
         self
     }

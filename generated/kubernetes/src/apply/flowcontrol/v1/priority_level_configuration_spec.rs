@@ -4,7 +4,7 @@
 //! The apply configuration of `PriorityLevelConfigurationSpec`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::flowcontrol::v1::ExemptPriorityLevelConfiguration;
+use genclient_runtime::k8s_openapi::api::flowcontrol::v1;
 
 use crate::apply::flowcontrol::v1::LimitedPriorityLevelConfigurationApply;
 
@@ -15,7 +15,7 @@ use crate::apply::flowcontrol::v1::LimitedPriorityLevelConfigurationApply;
 pub struct PriorityLevelConfigurationSpecApply {
     /// The value of `exempt`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub exempt: Option<ExemptPriorityLevelConfiguration>,
+    pub exempt: Option<v1::ExemptPriorityLevelConfiguration>,
     /// The value of `limited`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limited: Option<LimitedPriorityLevelConfigurationApply>,
@@ -33,7 +33,7 @@ impl PriorityLevelConfigurationSpecApply {
 
     /// Sets `exempt`.
     #[inline]
-    pub fn exempt(mut self, value: ExemptPriorityLevelConfiguration) -> Self {
+    pub fn exempt(mut self, value: v1::ExemptPriorityLevelConfiguration) -> Self {
         self.exempt = Some(value);
         self
     }

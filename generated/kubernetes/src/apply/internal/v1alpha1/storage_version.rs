@@ -8,7 +8,6 @@ use genclient_runtime::apply::{
     ApiVersion, ApplyConfiguration, ExtractError, Kind, ObjectMetaApply, extract,
     extract_status,
 };
-use genclient_runtime::k8s_openapi::api::apiserverinternal::v1alpha1::StorageVersionSpec;
 use genclient_runtime::k8s_openapi::api::apiserverinternal::v1alpha1;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
@@ -29,7 +28,7 @@ pub struct StorageVersionApply {
     pub metadata: ObjectMetaApply,
     /// The value of `spec`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub spec: Option<StorageVersionSpec>,
+    pub spec: Option<v1alpha1::StorageVersionSpec>,
     /// The value of `status`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<StorageVersionStatusApply>,
@@ -116,7 +115,7 @@ impl StorageVersionApply {
 
     /// Sets `spec`.
     #[inline]
-    pub fn spec(mut self, value: StorageVersionSpec) -> Self {
+    pub fn spec(mut self, value: v1alpha1::StorageVersionSpec) -> Self {
         self.spec = Some(value);
         self
     }

@@ -4,7 +4,7 @@
 //! The apply configuration of `Condition`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1;
 
 /// What an apply sets of a [`Condition`](genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -13,7 +13,7 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 pub struct ConditionApply {
     /// The value of `lastTransitionTime`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_transition_time: Option<Time>,
+    pub last_transition_time: Option<v1::Time>,
     /// The value of `message`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
@@ -40,7 +40,7 @@ impl ConditionApply {
 
     /// Sets `last_transition_time`.
     #[inline]
-    pub fn last_transition_time(mut self, value: Time) -> Self {
+    pub fn last_transition_time(mut self, value: v1::Time) -> Self {
         self.last_transition_time = Some(value);
         self
     }

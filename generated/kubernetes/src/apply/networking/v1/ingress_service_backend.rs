@@ -4,7 +4,7 @@
 //! The apply configuration of `IngressServiceBackend`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::networking::v1::ServiceBackendPort;
+use genclient_runtime::k8s_openapi::api::networking::v1;
 
 /// What an apply sets of a [`IngressServiceBackend`](genclient_runtime::k8s_openapi::api::networking::v1::IngressServiceBackend).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -16,7 +16,7 @@ pub struct IngressServiceBackendApply {
     pub name: Option<String>,
     /// The value of `port`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub port: Option<ServiceBackendPort>,
+    pub port: Option<v1::ServiceBackendPort>,
 }
 
 impl IngressServiceBackendApply {
@@ -35,7 +35,7 @@ impl IngressServiceBackendApply {
 
     /// Sets `port`.
     #[inline]
-    pub fn port(mut self, value: ServiceBackendPort) -> Self {
+    pub fn port(mut self, value: v1::ServiceBackendPort) -> Self {
         self.port = Some(value);
         self
     }

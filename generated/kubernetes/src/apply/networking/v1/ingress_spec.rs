@@ -4,7 +4,7 @@
 //! The apply configuration of `IngressSpec`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::networking::v1::IngressTLS;
+use genclient_runtime::k8s_openapi::api::networking::v1;
 
 use crate::apply::networking::v1::{IngressBackendApply, IngressRuleApply};
 
@@ -24,7 +24,7 @@ pub struct IngressSpecApply {
     pub rules: Option<Vec<IngressRuleApply>>,
     /// The value of `tls`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tls: Option<Vec<IngressTLS>>,
+    pub tls: Option<Vec<v1::IngressTLS>>,
 }
 
 impl IngressSpecApply {
@@ -57,7 +57,7 @@ impl IngressSpecApply {
 
     /// Sets `tls`.
     #[inline]
-    pub fn tls(mut self, values: impl IntoIterator<Item = IngressTLS>) -> Self {
+    pub fn tls(mut self, values: impl IntoIterator<Item = v1::IngressTLS>) -> Self {
         self.tls = Some(values.into_iter().collect());
         self
     }

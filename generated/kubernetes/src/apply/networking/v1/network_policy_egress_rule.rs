@@ -4,7 +4,7 @@
 //! The apply configuration of `NetworkPolicyEgressRule`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::networking::v1::NetworkPolicyPort;
+use genclient_runtime::k8s_openapi::api::networking::v1;
 
 use crate::apply::networking::v1::NetworkPolicyPeerApply;
 
@@ -15,7 +15,7 @@ use crate::apply::networking::v1::NetworkPolicyPeerApply;
 pub struct NetworkPolicyEgressRuleApply {
     /// The value of `ports`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ports: Option<Vec<NetworkPolicyPort>>,
+    pub ports: Option<Vec<v1::NetworkPolicyPort>>,
     /// The value of `to`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Vec<NetworkPolicyPeerApply>>,
@@ -30,7 +30,10 @@ impl NetworkPolicyEgressRuleApply {
 
     /// Sets `ports`.
     #[inline]
-    pub fn ports(mut self, values: impl IntoIterator<Item = NetworkPolicyPort>) -> Self {
+    pub fn ports(
+        mut self,
+        values: impl IntoIterator<Item = v1::NetworkPolicyPort>,
+    ) -> Self {
         self.ports = Some(values.into_iter().collect());
         self
     }

@@ -4,7 +4,7 @@
 //! The apply configuration of `NetworkPolicyIngressRule`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::networking::v1::NetworkPolicyPort;
+use genclient_runtime::k8s_openapi::api::networking::v1;
 
 use crate::apply::networking::v1::NetworkPolicyPeerApply;
 
@@ -18,7 +18,7 @@ pub struct NetworkPolicyIngressRuleApply {
     pub from: Option<Vec<NetworkPolicyPeerApply>>,
     /// The value of `ports`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ports: Option<Vec<NetworkPolicyPort>>,
+    pub ports: Option<Vec<v1::NetworkPolicyPort>>,
 }
 
 impl NetworkPolicyIngressRuleApply {
@@ -40,7 +40,10 @@ impl NetworkPolicyIngressRuleApply {
 
     /// Sets `ports`.
     #[inline]
-    pub fn ports(mut self, values: impl IntoIterator<Item = NetworkPolicyPort>) -> Self {
+    pub fn ports(
+        mut self,
+        values: impl IntoIterator<Item = v1::NetworkPolicyPort>,
+    ) -> Self {
         self.ports = Some(values.into_iter().collect());
         self
     }

@@ -8,7 +8,6 @@ use genclient_runtime::apply::{
     ApiVersion, ApplyConfiguration, ExtractError, Kind, ObjectMetaApply, extract,
     extract_status,
 };
-use genclient_runtime::k8s_openapi::api::networking::v1::ServiceCIDRSpec;
 use genclient_runtime::k8s_openapi::api::networking::v1;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
@@ -29,7 +28,7 @@ pub struct ServiceCIDRApply {
     pub metadata: ObjectMetaApply,
     /// The value of `spec`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub spec: Option<ServiceCIDRSpec>,
+    pub spec: Option<v1::ServiceCIDRSpec>,
     /// The value of `status`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<ServiceCIDRStatusApply>,
@@ -116,7 +115,7 @@ impl ServiceCIDRApply {
 
     /// Sets `spec`.
     #[inline]
-    pub fn spec(mut self, value: ServiceCIDRSpec) -> Self {
+    pub fn spec(mut self, value: v1::ServiceCIDRSpec) -> Self {
         self.spec = Some(value);
         self
     }

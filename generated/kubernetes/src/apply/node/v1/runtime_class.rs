@@ -7,7 +7,6 @@ use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::apply::{
     ApiVersion, ApplyConfiguration, ExtractError, Kind, ObjectMetaApply, extract,
 };
-use genclient_runtime::k8s_openapi::api::node::v1::{Overhead, Scheduling};
 use genclient_runtime::k8s_openapi::api::node::v1;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
@@ -29,10 +28,10 @@ pub struct RuntimeClassApply {
     pub handler: Option<String>,
     /// The value of `overhead`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub overhead: Option<Overhead>,
+    pub overhead: Option<v1::Overhead>,
     /// The value of `scheduling`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub scheduling: Option<Scheduling>,
+    pub scheduling: Option<v1::Scheduling>,
 }
 
 impl RuntimeClassApply {
@@ -111,14 +110,14 @@ impl RuntimeClassApply {
 
     /// Sets `overhead`.
     #[inline]
-    pub fn overhead(mut self, value: Overhead) -> Self {
+    pub fn overhead(mut self, value: v1::Overhead) -> Self {
         self.overhead = Some(value);
         self
     }
 
     /// Sets `scheduling`.
     #[inline]
-    pub fn scheduling(mut self, value: Scheduling) -> Self {
+    pub fn scheduling(mut self, value: v1::Scheduling) -> Self {
         self.scheduling = Some(value);
         self
     }

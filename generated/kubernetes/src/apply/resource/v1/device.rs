@@ -6,9 +6,7 @@
 use std::collections::BTreeMap;
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::resource::v1::{
-    DeviceAttribute, NodeAllocatableResource,
-};
+use genclient_runtime::k8s_openapi::api::resource::v1;
 
 use crate::apply::core::v1::NodeSelectorApply;
 use crate::apply::resource::v1::{
@@ -28,7 +26,7 @@ pub struct DeviceApply {
     pub allow_multiple_allocations: Option<bool>,
     /// The value of `attributes`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub attributes: Option<BTreeMap<String, DeviceAttribute>>,
+    pub attributes: Option<BTreeMap<String, v1::DeviceAttribute>>,
     /// The value of `bindingConditions`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub binding_conditions: Option<Vec<String>>,
@@ -49,7 +47,9 @@ pub struct DeviceApply {
     pub name: Option<String>,
     /// The value of `nodeAllocatableResources`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub node_allocatable_resources: Option<BTreeMap<String, NodeAllocatableResource>>,
+    pub node_allocatable_resources: Option<
+        BTreeMap<String, v1::NodeAllocatableResource>,
+    >,
     /// The value of `nodeName`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_name: Option<String>,
@@ -86,7 +86,7 @@ impl DeviceApply {
     #[inline]
     pub fn attributes(
         mut self,
-        values: impl IntoIterator<Item = (impl Into<String>, DeviceAttribute)>,
+        values: impl IntoIterator<Item = (impl Into<String>, v1::DeviceAttribute)>,
     ) -> Self {
         self.attributes = Some(
             values.into_iter().map(|(key, value)| (key.into(), value)).collect(),
@@ -156,7 +156,9 @@ impl DeviceApply {
     #[inline]
     pub fn node_allocatable_resources(
         mut self,
-        values: impl IntoIterator<Item = (impl Into<String>, NodeAllocatableResource)>,
+        values: impl IntoIterator<
+            Item = (impl Into<String>, v1::NodeAllocatableResource),
+        >,
     ) -> Self {
         self.node_allocatable_resources = Some(
             values.into_iter().map(|(key, value)| (key.into(), value)).collect(),

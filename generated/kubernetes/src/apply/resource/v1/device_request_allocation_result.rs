@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::resource::v1::DeviceToleration;
+use genclient_runtime::k8s_openapi::api::resource::v1;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 /// What an apply sets of a [`DeviceRequestAllocationResult`](genclient_runtime::k8s_openapi::api::resource::v1::DeviceRequestAllocationResult).
@@ -46,7 +46,7 @@ pub struct DeviceRequestAllocationResultApply {
     pub skip_node_operations: Option<Vec<String>>,
     /// The value of `tolerations`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tolerations: Option<Vec<DeviceToleration>>,
+    pub tolerations: Option<Vec<v1::DeviceToleration>>,
 }
 
 impl DeviceRequestAllocationResultApply {
@@ -146,7 +146,7 @@ impl DeviceRequestAllocationResultApply {
     #[inline]
     pub fn tolerations(
         mut self,
-        values: impl IntoIterator<Item = DeviceToleration>,
+        values: impl IntoIterator<Item = v1::DeviceToleration>,
     ) -> Self {
         self.tolerations = Some(values.into_iter().collect());
         self

@@ -4,9 +4,7 @@
 //! The apply configuration of `ExactDeviceRequest`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::resource::v1::{
-    CapacityRequirements, DeviceToleration,
-};
+use genclient_runtime::k8s_openapi::api::resource::v1;
 
 use crate::apply::resource::v1::{DeviceDerivedAttributeApply, DeviceSelectorApply};
 
@@ -23,7 +21,7 @@ pub struct ExactDeviceRequestApply {
     pub allocation_mode: Option<String>,
     /// The value of `capacity`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub capacity: Option<CapacityRequirements>,
+    pub capacity: Option<v1::CapacityRequirements>,
     /// The value of `count`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<i64>,
@@ -38,7 +36,7 @@ pub struct ExactDeviceRequestApply {
     pub selectors: Option<Vec<DeviceSelectorApply>>,
     /// The value of `tolerations`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tolerations: Option<Vec<DeviceToleration>>,
+    pub tolerations: Option<Vec<v1::DeviceToleration>>,
 }
 
 impl ExactDeviceRequestApply {
@@ -64,7 +62,7 @@ impl ExactDeviceRequestApply {
 
     /// Sets `capacity`.
     #[inline]
-    pub fn capacity(mut self, value: CapacityRequirements) -> Self {
+    pub fn capacity(mut self, value: v1::CapacityRequirements) -> Self {
         self.capacity = Some(value);
         self
     }
@@ -107,7 +105,7 @@ impl ExactDeviceRequestApply {
     #[inline]
     pub fn tolerations(
         mut self,
-        values: impl IntoIterator<Item = DeviceToleration>,
+        values: impl IntoIterator<Item = v1::DeviceToleration>,
     ) -> Self {
         self.tolerations = Some(values.into_iter().collect());
         self

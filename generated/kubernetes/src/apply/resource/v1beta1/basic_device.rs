@@ -6,9 +6,7 @@
 use std::collections::BTreeMap;
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::resource::v1beta1::{
-    DeviceAttribute, NodeAllocatableResource,
-};
+use genclient_runtime::k8s_openapi::api::resource::v1beta1;
 
 use crate::apply::core::v1::NodeSelectorApply;
 use crate::apply::resource::v1beta1::{
@@ -28,7 +26,7 @@ pub struct BasicDeviceApply {
     pub allow_multiple_allocations: Option<bool>,
     /// The value of `attributes`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub attributes: Option<BTreeMap<String, DeviceAttribute>>,
+    pub attributes: Option<BTreeMap<String, v1beta1::DeviceAttribute>>,
     /// The value of `bindingConditions`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub binding_conditions: Option<Vec<String>>,
@@ -46,7 +44,9 @@ pub struct BasicDeviceApply {
     pub consumes_counters: Option<Vec<DeviceCounterConsumptionApply>>,
     /// The value of `nodeAllocatableResources`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub node_allocatable_resources: Option<BTreeMap<String, NodeAllocatableResource>>,
+    pub node_allocatable_resources: Option<
+        BTreeMap<String, v1beta1::NodeAllocatableResource>,
+    >,
     /// The value of `nodeName`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_name: Option<String>,
@@ -83,7 +83,7 @@ impl BasicDeviceApply {
     #[inline]
     pub fn attributes(
         mut self,
-        values: impl IntoIterator<Item = (impl Into<String>, DeviceAttribute)>,
+        values: impl IntoIterator<Item = (impl Into<String>, v1beta1::DeviceAttribute)>,
     ) -> Self {
         self.attributes = Some(
             values.into_iter().map(|(key, value)| (key.into(), value)).collect(),
@@ -146,7 +146,9 @@ impl BasicDeviceApply {
     #[inline]
     pub fn node_allocatable_resources(
         mut self,
-        values: impl IntoIterator<Item = (impl Into<String>, NodeAllocatableResource)>,
+        values: impl IntoIterator<
+            Item = (impl Into<String>, v1beta1::NodeAllocatableResource),
+        >,
     ) -> Self {
         self.node_allocatable_resources = Some(
             values.into_iter().map(|(key, value)| (key.into(), value)).collect(),

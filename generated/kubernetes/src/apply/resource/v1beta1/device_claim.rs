@@ -4,7 +4,7 @@
 //! The apply configuration of `DeviceClaim`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::resource::v1beta1::DeviceConstraint;
+use genclient_runtime::k8s_openapi::api::resource::v1beta1;
 
 use crate::apply::resource::v1beta1::{DeviceClaimConfigurationApply, DeviceRequestApply};
 
@@ -18,7 +18,7 @@ pub struct DeviceClaimApply {
     pub config: Option<Vec<DeviceClaimConfigurationApply>>,
     /// The value of `constraints`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub constraints: Option<Vec<DeviceConstraint>>,
+    pub constraints: Option<Vec<v1beta1::DeviceConstraint>>,
     /// The value of `requests`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<Vec<DeviceRequestApply>>,
@@ -45,7 +45,7 @@ impl DeviceClaimApply {
     #[inline]
     pub fn constraints(
         mut self,
-        values: impl IntoIterator<Item = DeviceConstraint>,
+        values: impl IntoIterator<Item = v1beta1::DeviceConstraint>,
     ) -> Self {
         self.constraints = Some(values.into_iter().collect());
         self

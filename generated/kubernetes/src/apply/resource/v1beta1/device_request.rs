@@ -4,9 +4,7 @@
 //! The apply configuration of `DeviceRequest`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::resource::v1beta1::{
-    CapacityRequirements, DeviceToleration,
-};
+use genclient_runtime::k8s_openapi::api::resource::v1beta1;
 
 use crate::apply::resource::v1beta1::{
     DeviceDerivedAttributeApply, DeviceSelectorApply, DeviceSubRequestApply,
@@ -25,7 +23,7 @@ pub struct DeviceRequestApply {
     pub allocation_mode: Option<String>,
     /// The value of `capacity`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub capacity: Option<CapacityRequirements>,
+    pub capacity: Option<v1beta1::CapacityRequirements>,
     /// The value of `count`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<i64>,
@@ -46,7 +44,7 @@ pub struct DeviceRequestApply {
     pub selectors: Option<Vec<DeviceSelectorApply>>,
     /// The value of `tolerations`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tolerations: Option<Vec<DeviceToleration>>,
+    pub tolerations: Option<Vec<v1beta1::DeviceToleration>>,
 }
 
 impl DeviceRequestApply {
@@ -72,7 +70,7 @@ impl DeviceRequestApply {
 
     /// Sets `capacity`.
     #[inline]
-    pub fn capacity(mut self, value: CapacityRequirements) -> Self {
+    pub fn capacity(mut self, value: v1beta1::CapacityRequirements) -> Self {
         self.capacity = Some(value);
         self
     }
@@ -132,7 +130,7 @@ impl DeviceRequestApply {
     #[inline]
     pub fn tolerations(
         mut self,
-        values: impl IntoIterator<Item = DeviceToleration>,
+        values: impl IntoIterator<Item = v1beta1::DeviceToleration>,
     ) -> Self {
         self.tolerations = Some(values.into_iter().collect());
         self

@@ -4,9 +4,7 @@
 //! The apply configuration of `DeviceSubRequest`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::resource::v1beta1::{
-    CapacityRequirements, DeviceToleration,
-};
+use genclient_runtime::k8s_openapi::api::resource::v1beta1;
 
 use crate::apply::resource::v1beta1::{DeviceDerivedAttributeApply, DeviceSelectorApply};
 
@@ -20,7 +18,7 @@ pub struct DeviceSubRequestApply {
     pub allocation_mode: Option<String>,
     /// The value of `capacity`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub capacity: Option<CapacityRequirements>,
+    pub capacity: Option<v1beta1::CapacityRequirements>,
     /// The value of `count`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<i64>,
@@ -38,7 +36,7 @@ pub struct DeviceSubRequestApply {
     pub selectors: Option<Vec<DeviceSelectorApply>>,
     /// The value of `tolerations`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tolerations: Option<Vec<DeviceToleration>>,
+    pub tolerations: Option<Vec<v1beta1::DeviceToleration>>,
 }
 
 impl DeviceSubRequestApply {
@@ -57,7 +55,7 @@ impl DeviceSubRequestApply {
 
     /// Sets `capacity`.
     #[inline]
-    pub fn capacity(mut self, value: CapacityRequirements) -> Self {
+    pub fn capacity(mut self, value: v1beta1::CapacityRequirements) -> Self {
         self.capacity = Some(value);
         self
     }
@@ -107,7 +105,7 @@ impl DeviceSubRequestApply {
     #[inline]
     pub fn tolerations(
         mut self,
-        values: impl IntoIterator<Item = DeviceToleration>,
+        values: impl IntoIterator<Item = v1beta1::DeviceToleration>,
     ) -> Self {
         self.tolerations = Some(values.into_iter().collect());
         self

@@ -4,7 +4,7 @@
 //! The apply configuration of `AllocatedDeviceStatus`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::resource::v1beta2::NetworkDeviceData;
+use genclient_runtime::k8s_openapi::api::resource::v1beta2;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::runtime::RawExtension;
 
 use crate::apply::meta::v1::ConditionApply;
@@ -28,7 +28,7 @@ pub struct AllocatedDeviceStatusApply {
     pub driver: Option<String>,
     /// The value of `networkData`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub network_data: Option<NetworkDeviceData>,
+    pub network_data: Option<v1beta2::NetworkDeviceData>,
     /// The value of `pool`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pool: Option<String>,
@@ -77,7 +77,7 @@ impl AllocatedDeviceStatusApply {
 
     /// Sets `network_data`.
     #[inline]
-    pub fn network_data(mut self, value: NetworkDeviceData) -> Self {
+    pub fn network_data(mut self, value: v1beta2::NetworkDeviceData) -> Self {
         self.network_data = Some(value);
         self
     }

@@ -4,7 +4,7 @@
 //! The apply configuration of `DeviceTaintRuleSpec`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::resource::v1beta2::DeviceTaintSelector;
+use genclient_runtime::k8s_openapi::api::resource::v1beta2;
 
 use crate::apply::resource::v1beta2::DeviceTaintApply;
 
@@ -15,7 +15,7 @@ use crate::apply::resource::v1beta2::DeviceTaintApply;
 pub struct DeviceTaintRuleSpecApply {
     /// The value of `deviceSelector`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub device_selector: Option<DeviceTaintSelector>,
+    pub device_selector: Option<v1beta2::DeviceTaintSelector>,
     /// The value of `taint`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taint: Option<DeviceTaintApply>,
@@ -30,7 +30,7 @@ impl DeviceTaintRuleSpecApply {
 
     /// Sets `device_selector`.
     #[inline]
-    pub fn device_selector(mut self, value: DeviceTaintSelector) -> Self {
+    pub fn device_selector(mut self, value: v1beta2::DeviceTaintSelector) -> Self {
         self.device_selector = Some(value);
         self
     }

@@ -4,7 +4,7 @@
 //! The apply configuration of `CompositePodGroupSchedulingPolicy`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::CompositeBasicSchedulingPolicy;
+use genclient_runtime::k8s_openapi::api::scheduling::v1alpha3;
 
 use crate::apply::scheduling::v1alpha3::CompositeGangSchedulingPolicyApply;
 
@@ -15,7 +15,7 @@ use crate::apply::scheduling::v1alpha3::CompositeGangSchedulingPolicyApply;
 pub struct CompositePodGroupSchedulingPolicyApply {
     /// The value of `basic`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub basic: Option<CompositeBasicSchedulingPolicy>,
+    pub basic: Option<v1alpha3::CompositeBasicSchedulingPolicy>,
     /// The value of `gang`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gang: Option<CompositeGangSchedulingPolicyApply>,
@@ -30,7 +30,7 @@ impl CompositePodGroupSchedulingPolicyApply {
 
     /// Sets `basic`.
     #[inline]
-    pub fn basic(mut self, value: CompositeBasicSchedulingPolicy) -> Self {
+    pub fn basic(mut self, value: v1alpha3::CompositeBasicSchedulingPolicy) -> Self {
         self.basic = Some(value);
         self
     }

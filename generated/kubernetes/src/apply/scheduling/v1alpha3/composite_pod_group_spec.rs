@@ -4,7 +4,7 @@
 //! The apply configuration of `CompositePodGroupSpec`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::CompositeDisruptionMode;
+use genclient_runtime::k8s_openapi::api::scheduling::v1alpha3;
 
 use crate::apply::scheduling::v1alpha3::{
     CompositePodGroupSchedulingConstraintsApply, CompositePodGroupSchedulingPolicyApply,
@@ -18,7 +18,7 @@ use crate::apply::scheduling::v1alpha3::{
 pub struct CompositePodGroupSpecApply {
     /// The value of `disruptionMode`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub disruption_mode: Option<CompositeDisruptionMode>,
+    pub disruption_mode: Option<v1alpha3::CompositeDisruptionMode>,
     /// The value of `parentCompositePodGroupName`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_composite_pod_group_name: Option<String>,
@@ -51,7 +51,7 @@ impl CompositePodGroupSpecApply {
 
     /// Sets `disruption_mode`.
     #[inline]
-    pub fn disruption_mode(mut self, value: CompositeDisruptionMode) -> Self {
+    pub fn disruption_mode(mut self, value: v1alpha3::CompositeDisruptionMode) -> Self {
         self.disruption_mode = Some(value);
         self
     }

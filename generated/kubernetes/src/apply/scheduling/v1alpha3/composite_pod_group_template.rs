@@ -4,7 +4,7 @@
 //! The apply configuration of `CompositePodGroupTemplate`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::CompositeDisruptionMode;
+use genclient_runtime::k8s_openapi::api::scheduling::v1alpha3;
 
 use crate::apply::scheduling::v1alpha3::{
     CompositePodGroupSchedulingConstraintsApply, CompositePodGroupSchedulingPolicyApply,
@@ -21,7 +21,7 @@ pub struct CompositePodGroupTemplateApply {
     pub composite_pod_group_templates: Option<Vec<CompositePodGroupTemplateApply>>,
     /// The value of `disruptionMode`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub disruption_mode: Option<CompositeDisruptionMode>,
+    pub disruption_mode: Option<v1alpha3::CompositeDisruptionMode>,
     /// The value of `name`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -64,7 +64,7 @@ impl CompositePodGroupTemplateApply {
 
     /// Sets `disruption_mode`.
     #[inline]
-    pub fn disruption_mode(mut self, value: CompositeDisruptionMode) -> Self {
+    pub fn disruption_mode(mut self, value: v1alpha3::CompositeDisruptionMode) -> Self {
         self.disruption_mode = Some(value);
         self
     }

@@ -4,7 +4,7 @@
 //! The apply configuration of `PodGroupSchedulingPolicy`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::BasicSchedulingPolicy;
+use genclient_runtime::k8s_openapi::api::scheduling::v1alpha3;
 
 use crate::apply::scheduling::v1alpha3::GangSchedulingPolicyApply;
 
@@ -15,7 +15,7 @@ use crate::apply::scheduling::v1alpha3::GangSchedulingPolicyApply;
 pub struct PodGroupSchedulingPolicyApply {
     /// The value of `basic`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub basic: Option<BasicSchedulingPolicy>,
+    pub basic: Option<v1alpha3::BasicSchedulingPolicy>,
     /// The value of `gang`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gang: Option<GangSchedulingPolicyApply>,
@@ -30,7 +30,7 @@ impl PodGroupSchedulingPolicyApply {
 
     /// Sets `basic`.
     #[inline]
-    pub fn basic(mut self, value: BasicSchedulingPolicy) -> Self {
+    pub fn basic(mut self, value: v1alpha3::BasicSchedulingPolicy) -> Self {
         self.basic = Some(value);
         self
     }

@@ -4,7 +4,7 @@
 //! The apply configuration of `PodGroupTemplate`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::DisruptionMode;
+use genclient_runtime::k8s_openapi::api::scheduling::v1alpha3;
 
 use crate::apply::scheduling::v1alpha3::{
     PodGroupResourceClaimApply, PodGroupSchedulingConstraintsApply,
@@ -18,7 +18,7 @@ use crate::apply::scheduling::v1alpha3::{
 pub struct PodGroupTemplateApply {
     /// The value of `disruptionMode`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub disruption_mode: Option<DisruptionMode>,
+    pub disruption_mode: Option<v1alpha3::DisruptionMode>,
     /// The value of `name`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -51,7 +51,7 @@ impl PodGroupTemplateApply {
 
     /// Sets `disruption_mode`.
     #[inline]
-    pub fn disruption_mode(mut self, value: DisruptionMode) -> Self {
+    pub fn disruption_mode(mut self, value: v1alpha3::DisruptionMode) -> Self {
         self.disruption_mode = Some(value);
         self
     }

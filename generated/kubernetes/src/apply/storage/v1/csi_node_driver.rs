@@ -4,7 +4,7 @@
 //! The apply configuration of `CSINodeDriver`.
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::storage::v1::VolumeNodeResources;
+use genclient_runtime::k8s_openapi::api::storage::v1;
 
 /// What an apply sets of a [`CSINodeDriver`](genclient_runtime::k8s_openapi::api::storage::v1::CSINodeDriver).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -13,7 +13,7 @@ use genclient_runtime::k8s_openapi::api::storage::v1::VolumeNodeResources;
 pub struct CSINodeDriverApply {
     /// The value of `allocatable`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub allocatable: Option<VolumeNodeResources>,
+    pub allocatable: Option<v1::VolumeNodeResources>,
     /// The value of `name`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -34,7 +34,7 @@ impl CSINodeDriverApply {
 
     /// Sets `allocatable`.
     #[inline]
-    pub fn allocatable(mut self, value: VolumeNodeResources) -> Self {
+    pub fn allocatable(mut self, value: v1::VolumeNodeResources) -> Self {
         self.allocatable = Some(value);
         self
     }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use genclient_runtime::{Deserialize, Serialize};
-use genclient_runtime::k8s_openapi::api::storage::v1::VolumeError;
+use genclient_runtime::k8s_openapi::api::storage::v1;
 
 /// What an apply sets of a [`VolumeAttachmentStatus`](genclient_runtime::k8s_openapi::api::storage::v1::VolumeAttachmentStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -15,7 +15,7 @@ use genclient_runtime::k8s_openapi::api::storage::v1::VolumeError;
 pub struct VolumeAttachmentStatusApply {
     /// The value of `attachError`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub attach_error: Option<VolumeError>,
+    pub attach_error: Option<v1::VolumeError>,
     /// The value of `attached`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attached: Option<bool>,
@@ -24,7 +24,7 @@ pub struct VolumeAttachmentStatusApply {
     pub attachment_metadata: Option<BTreeMap<String, String>>,
     /// The value of `detachError`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub detach_error: Option<VolumeError>,
+    pub detach_error: Option<v1::VolumeError>,
 }
 
 impl VolumeAttachmentStatusApply {
@@ -36,7 +36,7 @@ impl VolumeAttachmentStatusApply {
 
     /// Sets `attach_error`.
     #[inline]
-    pub fn attach_error(mut self, value: VolumeError) -> Self {
+    pub fn attach_error(mut self, value: v1::VolumeError) -> Self {
         self.attach_error = Some(value);
         self
     }
@@ -62,7 +62,7 @@ impl VolumeAttachmentStatusApply {
 
     /// Sets `detach_error`.
     #[inline]
-    pub fn detach_error(mut self, value: VolumeError) -> Self {
+    pub fn detach_error(mut self, value: v1::VolumeError) -> Self {
         self.detach_error = Some(value);
         self
     }

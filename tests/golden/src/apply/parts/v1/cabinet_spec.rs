@@ -14,7 +14,7 @@ use golden_apis::parts::{Number, Wood, Wrapper};
 use golden_apis::parts::left::Board;
 
 use crate::apply::parts::v1::{
-    BoardApply, DrawerApply, LabelApply, LockApply, PersonApply, SizeApply,
+    BoardApply, BoltApply, DrawerApply, LabelApply, PersonApply, SizeApply,
 };
 
 /// What an apply sets of a [`CabinetSpec`](golden_apis::parts::CabinetSpec).
@@ -59,7 +59,7 @@ pub struct CabinetSpecApply {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r#type: Option<String>,
     /// A name that a method would have.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "new_", skip_serializing_if = "Option::is_none")]
     pub new_: Option<bool>,
     /// A format of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,7 +72,7 @@ pub struct CabinetSpecApply {
     pub first: Option<DrawerApply>,
     /// A struct under another name.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub bolt: Option<LockApply>,
+    pub bolt: Option<BoltApply>,
     /// A struct with a parameter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wrapped: Option<Wrapper<Board>>,
@@ -224,7 +224,7 @@ impl CabinetSpecApply {
     }
 
     /// Sets `bolt`.
-    pub fn bolt(mut self, value: LockApply) -> Self {
+    pub fn bolt(mut self, value: BoltApply) -> Self {
         self.bolt = Some(value);
         self
     }

@@ -4,12 +4,12 @@
 //! The apply configurations of `parts`, version `v1`.
 
 mod board;
+mod bolt;
 mod cabinet;
 mod cabinet_spec;
 mod chest;
 mod drawer;
 mod label;
-mod lock;
 mod person;
 mod right_board;
 mod size;
@@ -17,12 +17,12 @@ mod status;
 mod thing;
 
 pub use board::BoardApply;
+pub use bolt::BoltApply;
 pub use cabinet::CabinetApply;
 pub use cabinet_spec::CabinetSpecApply;
 pub use chest::ChestApply;
 pub use drawer::DrawerApply;
 pub use label::LabelApply;
-pub use lock::LockApply;
 pub use person::PersonApply;
 pub use right_board::RightBoardApply;
 pub use size::SizeApply;

@@ -6,8 +6,10 @@
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
+use genclient_runtime::apply::ApplyConfiguration;
 use genclient_runtime::client::{
-    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, UpdateWith,
+    WatchStream, Write,
 };
 use golden_apis::parts as v1;
 
@@ -73,30 +75,52 @@ impl CabinetClient {
     }
 
     /// Changes parts of the `Cabinet` of this name.
-    pub fn patch<P: Serialize>(
-        &self,
-        name: &str,
-        patch: &Patch<P>,
-    ) -> PatchRequest<v1::Cabinet> {
+    pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::Cabinet> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a whole manifest to the `Cabinet` that it names, as this field manager.
-    pub fn apply<A: Serialize>(
+    /// Changes the `Cabinet` of this name, again after a conflict.
+    pub fn update_with<'f>(
         &self,
-        config: &A,
-        field_manager: &str,
-    ) -> Apply<v1::Cabinet> {
-        self.client.apply(config, field_manager)
+        name: &str,
+        change: impl FnMut(&mut v1::Cabinet) + Send + 'f,
+    ) -> UpdateWith<'f, v1::Cabinet> {
+        self.client.update_with(name, change)
     }
 
-    /// Applies a whole manifest to the status of the `Cabinet` that it names, as this field manager.
-    pub fn apply_status<A: Serialize>(
+    /// Changes the status of the `Cabinet` of this name, again after a conflict.
+    pub fn update_status_with<'f>(
+        &self,
+        name: &str,
+        change: impl FnMut(&mut v1::Cabinet) + Send + 'f,
+    ) -> UpdateWith<'f, v1::Cabinet> {
+        self.client.update_status_with(name, change)
+    }
+
+    /// Applies a configuration to the `Cabinet` that it names.
+    pub fn apply<A: ApplyConfiguration<Object = v1::Cabinet>>(
         &self,
         config: &A,
-        field_manager: &str,
     ) -> Apply<v1::Cabinet> {
-        self.client.apply_status(config, field_manager)
+        self.client.apply(config)
+    }
+
+    /// Applies any serializable value to the `Cabinet` that it names.
+    pub fn apply_untyped<A: Serialize>(&self, config: &A) -> Apply<v1::Cabinet> {
+        self.client.apply_untyped(config)
+    }
+
+    /// Applies a configuration to the status of the `Cabinet` that it names.
+    pub fn apply_status<A: ApplyConfiguration<Object = v1::Cabinet>>(
+        &self,
+        config: &A,
+    ) -> Apply<v1::Cabinet> {
+        self.client.apply_status(config)
+    }
+
+    /// Applies any serializable value to the status of the `Cabinet` that it names.
+    pub fn apply_status_untyped<A: Serialize>(&self, config: &A) -> Apply<v1::Cabinet> {
+        self.client.apply_status_untyped(config)
     }
 
     /// kube's own client of the kind, for whatever is not offered here.

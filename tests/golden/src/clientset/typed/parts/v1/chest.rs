@@ -6,8 +6,10 @@
 use genclient_runtime::{
     Api, ListParams, ObjectList, Patch, RestClient, Serialize, TypedClient,
 };
+use genclient_runtime::apply::ApplyConfiguration;
 use genclient_runtime::client::{
-    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, WatchStream, Write,
+    Apply, Delete, DeleteCollection, Get, List, Pages, PatchRequest, UpdateWith,
+    WatchStream, Write,
 };
 use golden_apis::parts as v1;
 
@@ -68,21 +70,30 @@ impl ChestClient {
     }
 
     /// Changes parts of the `Chest` of this name.
-    pub fn patch<P: Serialize>(
-        &self,
-        name: &str,
-        patch: &Patch<P>,
-    ) -> PatchRequest<v1::Chest> {
+    pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::Chest> {
         self.client.patch(name, patch)
     }
 
-    /// Applies a whole manifest to the `Chest` that it names, as this field manager.
-    pub fn apply<A: Serialize>(
+    /// Changes the `Chest` of this name, again after a conflict.
+    pub fn update_with<'f>(
+        &self,
+        name: &str,
+        change: impl FnMut(&mut v1::Chest) + Send + 'f,
+    ) -> UpdateWith<'f, v1::Chest> {
+        self.client.update_with(name, change)
+    }
+
+    /// Applies a configuration to the `Chest` that it names.
+    pub fn apply<A: ApplyConfiguration<Object = v1::Chest>>(
         &self,
         config: &A,
-        field_manager: &str,
     ) -> Apply<v1::Chest> {
-        self.client.apply(config, field_manager)
+        self.client.apply(config)
+    }
+
+    /// Applies any serializable value to the `Chest` that it names.
+    pub fn apply_untyped<A: Serialize>(&self, config: &A) -> Apply<v1::Chest> {
+        self.client.apply_untyped(config)
     }
 
     /// kube's own client of the kind, for whatever is not offered here.
