@@ -15,7 +15,7 @@
 //! # Ok::<(), genclient_runtime::patch::PatchError>(())
 //! ```
 
-use genclient_merge::merge_patch;
+use genclient_merge::{Schema, merge_patch, strategic};
 use http::{HeaderValue, Method};
 use kube::Resource;
 use serde::{Serialize, ser::Error as _};
@@ -39,7 +39,7 @@ const SET_BY_THE_SERVER: [&str; 7] = [
 /// | made by | format | lists |
 /// | --- | --- | --- |
 /// | [`merge`](Self::merge), [`between`](Self::between) | JSON merge patch (RFC 7386) | are replaced as a whole |
-/// | [`strategic`](Self::strategic) | strategic merge patch | are merged by the keys of their items; Kubernetes' own kinds only |
+/// | [`strategic`](Self::strategic), [`strategic_between`](Self::strategic_between) | strategic merge patch | are merged by the keys of their items; Kubernetes' own kinds only |
 /// | [`json`](Self::json) | JSON patch (RFC 6902) | are changed by position |
 ///
 /// Server-side apply is not a patch here but a request of its own,
@@ -72,6 +72,17 @@ pub enum PatchError {
     /// An object does not serialize to JSON.
     #[error("the object does not serialize: {0}")]
     Serialize(#[from] serde_json::Error),
+    /// The kind has no strategic merge patches.
+    #[error("{kind} of {api_version} is not one of Kubernetes' own kinds; use `Patch::between`")]
+    NotStrategic {
+        /// The `apiVersion` of the kind.
+        api_version: String,
+        /// The kind.
+        kind: String,
+    },
+    /// An object does not fit the schema of its kind.
+    #[error(transparent)]
+    Strategic(#[from] strategic::StrategicError),
 }
 
 impl Patch {
@@ -119,6 +130,46 @@ impl Patch {
     /// If an object does not serialize.
     pub fn between<K: Serialize>(old: &K, new: &K) -> Result<Option<Self>, PatchError> {
         Ok(difference(old, new)?)
+    }
+
+    /// Returns the strategic merge patch that turns `old` into `new`, or `None` if nothing changes.
+    ///
+    /// Of a list that has keys, such as the containers of a pod, the patch has only the items that change.
+    /// Items that somebody else added meanwhile stay. Otherwise it compares as [`between`](Self::between)
+    /// does.
+    ///
+    /// The schemas of the kinds are those of Kubernetes 1.36.
+    ///
+    /// # Errors
+    /// If the kind is not one of Kubernetes' own, or if an object does not serialize or does not fit the
+    /// schema.
+    ///
+    /// ```
+    /// use genclient_runtime::{Patch, patch::PatchError};
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use serde_json::json;
+    ///
+    /// let pod = |containers| serde_json::from_value::<Pod>(json!({ "spec": { "containers": containers } }));
+    /// let old = pod(json!([{ "name": "a", "image": "x" }, { "name": "b", "image": "y" }]))?;
+    /// let new = pod(json!([{ "name": "a", "image": "x" }, { "name": "b", "image": "z" }]))?;
+    /// let patch = Patch::strategic_between(&old, &new)?.expect("they differ");
+    /// assert_eq!(patch.body(), Some(&json!({ "spec": {
+    ///     "$setElementOrder/containers": [{ "name": "a" }, { "name": "b" }],
+    ///     "containers": [{ "name": "b", "image": "z" }],
+    /// } })));
+    /// # Ok::<(), PatchError>(())
+    /// ```
+    pub fn strategic_between<K>(old: &K, new: &K) -> Result<Option<Self>, PatchError>
+    where
+        K: Resource<DynamicType = ()> + Serialize,
+    {
+        let (api_version, kind) = (K::api_version(&()), K::kind(&()));
+        let schema = Schema::kubernetes(&api_version, &kind).ok_or_else(|| PatchError::NotStrategic {
+            api_version: api_version.into_owned(),
+            kind: kind.into_owned(),
+        })?;
+        let body = strategic::diff(&comparable(old)?, &comparable(new)?, &schema)?;
+        Ok(body.map(|body| Self { format: Format::Strategic, body: Ok(body) }))
     }
 
     /// Lets the server refuse the patch with a [conflict](crate::Error::is_conflict) unless the object still

@@ -146,12 +146,20 @@ impl Kind {
                         call(code, format!("GET {everywhere}"));
                     }
                 }
-                "patch" => call(
-                    format!(
-                        "{client}.patch(\"obj\", &genclient_runtime::Patch::merge(&serde_json::json!({{}}))).await"
-                    ),
-                    format!("PATCH {object}"),
-                ),
+                "patch" => {
+                    let merge = "&genclient_runtime::Patch::merge(&serde_json::json!({}))";
+                    call(format!("{client}.patch(\"obj\", {merge}).await"), format!("PATCH {object}"));
+                    let has = |verb| self.verbs.contains(&verb);
+                    if has("get") {
+                        call(format!("{client}.update_with(\"obj\", |_| ()).await"), format!("GET {object}"));
+                    }
+                    if has("get") && has("update_status") {
+                        call(
+                            format!("{client}.update_status_with(\"obj\", |_| ()).await"),
+                            format!("GET {object}"),
+                        );
+                    }
+                }
                 "apply" => call(
                     format!("{client}.apply_untyped({config}).field_manager(\"m\").await"),
                     format!("PATCH {object}"),

@@ -118,7 +118,7 @@ fn an_object_without_managed_fields_is_an_error_that_names_the_remedy() {
 
 #[test]
 fn malformed_managed_fields_are_an_error() {
-    let error = extracted(json!({ "x:data": {} })).unwrap_err();
+    let error = extracted(json!({ "f:data": { "k:{": {} } })).unwrap_err();
     assert!(matches!(error, ExtractError::ManagedFields(_)), "{error}");
 }
 

@@ -75,3 +75,54 @@ fn a_patch_that_cannot_be_sent_says_why() {
     assert_eq!(invalid.body(), None);
     assert!(cause(&invalid.if_unchanged(&ConfigMap::default())).contains("does not serialize"));
 }
+
+#[test]
+fn a_strategic_patch_is_for_kubernetes_own_kinds() {
+    let old = object(json!({ "metadata": { "name": "a", "finalizers": ["x", "y"] }, "data": { "a": "1" } }));
+    let mut new = old.clone();
+    assert_eq!(Patch::strategic_between(&old, &new).unwrap(), None);
+    new.metadata.finalizers = Some(vec!["x".to_owned()]);
+    let patch = Patch::strategic_between(&old, &new).unwrap().unwrap();
+    assert_eq!(patch.media_type(), "application/strategic-merge-patch+json");
+    assert_eq!(
+        patch.body().unwrap()["metadata"]["$deleteFromPrimitiveList/finalizers"],
+        json!(["y"]),
+        "{patch:?}"
+    );
+}
+
+#[test]
+fn a_custom_kind_has_no_strategic_patches() {
+    let error = Patch::strategic_between(&Widget::default(), &Widget::default()).unwrap_err();
+    assert!(matches!(error, PatchError::NotStrategic { .. }));
+    assert_eq!(
+        error.to_string(),
+        "Widget of example.com/v1 is not one of Kubernetes' own kinds; use `Patch::between`"
+    );
+}
+
+#[derive(Default, Serialize)]
+struct Widget {
+    metadata: crate::ObjectMeta,
+}
+
+impl k8s_openapi::Resource for Widget {
+    const API_VERSION: &'static str = "example.com/v1";
+    const GROUP: &'static str = "example.com";
+    const KIND: &'static str = "Widget";
+    const URL_PATH_SEGMENT: &'static str = "widgets";
+    const VERSION: &'static str = "v1";
+    type Scope = k8s_openapi::NamespaceResourceScope;
+}
+
+impl k8s_openapi::Metadata for Widget {
+    type Ty = crate::ObjectMeta;
+
+    fn metadata(&self) -> &Self::Ty {
+        &self.metadata
+    }
+
+    fn metadata_mut(&mut self) -> &mut Self::Ty {
+        &mut self.metadata
+    }
+}

@@ -15,3 +15,4 @@ mod kubectl;
 mod round_trip;
 mod status;
 mod verbs;
+mod writes;
