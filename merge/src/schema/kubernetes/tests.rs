@@ -33,6 +33,8 @@ fn merged_by(key: &str) -> PatchRules {
 #[test]
 fn every_line_is_a_definition_and_every_definition_can_be_read() {
     let text = include_str!("../kubernetes.txt");
+    let version = "the documentation of `Schema::kubernetes` names the version";
+    assert_eq!(text.lines().next(), Some("# Kubernetes 1.36"), "{version}");
     let names: Vec<&str> = text.lines().skip(1).filter_map(|line| Some(parse(line)?.0)).collect();
     assert_eq!(names.len(), text.lines().count() - 1, "every line after the first one has a definition");
     assert!(names.is_sorted_by(|left, right| left < right), "the definitions are sorted");

@@ -3,6 +3,7 @@
 //! The server has all its APIs enabled, those that are not stable too.
 
 mod discovery;
+mod schemas;
 mod subresources;
 mod table;
 
