@@ -11,7 +11,8 @@ use golden_client::apply::parts::v1::{
 use kubernetes_client::apply::{
     apps::v1::{DeploymentApply, DeploymentSpecApply},
     core::v1::{
-        ConfigMapApply, ContainerApply, ContainerPortApply, NamespaceApply, PodSpecApply, PodTemplateSpecApply,
+        ConfigMapApply, ContainerApply, ContainerPortApply, NamespaceApply, PodSpecApply,
+        PodTemplateSpecApply,
     },
 };
 use samplecrd_client::apply::{
@@ -42,9 +43,12 @@ fn nothing_is_written_but_the_name_and_what_is_set() {
             "spec": { "cidr": "10.0.0.0/8" },
         })
     );
-    assert_eq!(written(&NamespaceApply::new("a")), json!({
-        "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "a" },
-    }));
+    assert_eq!(
+        written(&NamespaceApply::new("a")),
+        json!({
+            "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "a" },
+        })
+    );
 }
 
 #[test]
@@ -74,10 +78,13 @@ fn an_empty_value_is_something_else_than_none() {
 
 #[test]
 fn a_part_of_a_deployment_is_enough() {
-    let container =
-        ContainerApply::new().name("web").image("nginx").ports([ContainerPortApply::new().container_port(80)]);
+    let container = ContainerApply::new()
+        .name("web")
+        .image("nginx")
+        .ports([ContainerPortApply::new().container_port(80)]);
     let pod = PodTemplateSpecApply::new().spec(PodSpecApply::new().containers([container]));
-    let config = DeploymentApply::new("web", "default").spec(DeploymentSpecApply::new().replicas(3).template(pod));
+    let config =
+        DeploymentApply::new("web", "default").spec(DeploymentSpecApply::new().replicas(3).template(pod));
     assert_eq!(
         written(&config),
         json!({

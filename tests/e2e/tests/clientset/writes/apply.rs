@@ -1,17 +1,18 @@
 //! Applies by several managers, and what one of them has applied.
 
 use genclient_runtime::{
-    InformerFactory, TypedClient,
+    InformerFactory, ObjectMeta, TypedClient,
     apply::{ExtractError, ObjectMetaApply, extract, extract_status},
     kube::ResourceExt as _,
 };
 use genclient_testenv::require_servers;
 use k8s_openapi::api::apps::v1::Deployment;
 use samplecrd_apis::{appcontroller::v1alpha1::AppServiceStatus, samplecrd::v1::Network};
-use serde_json::json;
 
 use super::configurations::{
-    AppServiceApply, AppServiceStatusApply, DeploymentApply, NetworkApply, app_service_apply, network_apply,
+    AppServiceApply, AppServiceStatusApply, ContainerApply, DeploymentApply, DeploymentSpecApply,
+    EnvVarApply, LabelSelectorApply, NetworkApply, PodSpecApply, PodTemplateSpecApply, app_service_apply,
+    app_service_with, network_apply,
 };
 use crate::support::{PATIENCE, clientset};
 
@@ -79,14 +80,14 @@ async fn what_is_extracted_changed_and_applied_drops_nothing_and_takes_nothing_o
     let mut config = app_service_apply("example", 1);
     config.metadata = config.metadata.labels([("mine", "1")]).finalizers(["example.com/mine"]);
     apps.apply(&config).field_manager("me").await.unwrap();
-    let theirs = AppServiceApply::new(
+    let theirs = app_service_with(
         ObjectMetaApply::new("example").labels([("theirs", "1")]).finalizers(["example.com/theirs"]),
     );
     apps.apply(&theirs).field_manager("other").await.unwrap();
     apps.update_with("example", |app| drop(app.annotations_mut().insert("noted".into(), "yes".into())))
         .await
         .unwrap();
-    let mut status = AppServiceApply::new(ObjectMetaApply::new("example"));
+    let mut status = app_service_with(ObjectMetaApply::new("example"));
     status.status = Some(AppServiceStatusApply { available_replicas: Some(1) });
     apps.apply_status(&status).field_manager("me").await.unwrap();
 
@@ -121,29 +122,32 @@ async fn what_is_extracted_of_keyed_lists_holds_only_the_managers_items() {
     require_servers!();
     let (clientset, namespace) = clientset("keyed").await;
     let deployments = TypedClient::<Deployment>::namespaced(clientset.client().clone(), &namespace);
-    let mut config = DeploymentApply::new(ObjectMetaApply::new("example"));
-    config.spec = Some(json!({
-        "paused": true,
-        "selector": { "matchLabels": { "app": "web" } },
-        "template": {
-            "metadata": { "labels": { "app": "web" } },
-            "spec": { "containers": [{ "name": "web", "image": "web:1", "env": [{ "name": "A", "value": "1" }] }] },
-        },
-    }));
+    let spec = |containers: Vec<ContainerApply>| {
+        DeploymentSpecApply::new()
+            .template(PodTemplateSpecApply::new().spec(PodSpecApply::new().containers(containers)))
+    };
+    let variable = |name: &str, value: &str| EnvVarApply::new().name(name).value(value);
+    let labels = || [("app".to_owned(), "web".to_owned())];
+    let web = ContainerApply::new().name("web").image("web:1").env([variable("A", "1")]);
+    let mut mine = spec(vec![web]).paused(true).selector(LabelSelectorApply::new().match_labels(labels()));
+    mine.template = mine.template.map(|template| {
+        template.metadata(ObjectMeta { labels: Some(labels().into()), ..ObjectMeta::default() })
+    });
+    let config = DeploymentApply::new("example", &*namespace).spec(mine);
     deployments.apply(&config).field_manager("me").await.unwrap();
-    let mut sidecar = DeploymentApply::new(ObjectMetaApply::new("example"));
-    sidecar.spec = Some(json!({ "template": { "spec": { "containers": [
-        { "name": "proxy", "image": "proxy:1" },
-        { "name": "web", "env": [{ "name": "B", "value": "2" }] },
-    ] } } }));
+    let sidecar = DeploymentApply::new("example", &*namespace).spec(spec(vec![
+        ContainerApply::new().name("proxy").image("proxy:1"),
+        ContainerApply::new().name("web").env([variable("B", "2")]),
+    ]));
     deployments.apply(&sidecar).field_manager("injector").await.unwrap();
 
     let object = deployments.get("example").await.unwrap();
-    let mut mine: DeploymentApply = extract(&object, "me").unwrap();
-    assert_eq!(mine.spec, config.spec);
-    mine.spec.as_mut().unwrap()["template"]["spec"]["containers"][0]["image"] = json!("web:2");
+    let mut mine = DeploymentApply::extract(&object, "me").unwrap();
+    assert_eq!(mine, config);
+    let pod = mine.spec.as_mut().unwrap().template.as_mut().unwrap().spec.as_mut().unwrap();
+    pod.containers.as_mut().unwrap()[0].image = Some("web:2".to_owned());
     let applied = deployments.apply(&mine).field_manager("me").await.unwrap();
-    let containers = applied.spec.unwrap().template.spec.unwrap().containers;
+    let containers = applied.spec.template.spec.unwrap().containers;
     let web = containers.iter().find(|container| container.name == "web").unwrap();
     let names: Vec<_> = web.env.iter().flatten().map(|variable| &*variable.name).collect();
     assert_eq!((containers.len(), web.image.as_deref(), names.len()), (2, Some("web:2"), 2), "{names:?}");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use genclient_runtime::{apply::ObjectMetaApply, kube::ResourceExt as _, retry::RetryPolicy};
 use genclient_testenv::require_servers;
 
-use super::configurations::{AppServiceApply, app_service_apply};
+use super::configurations::{app_service_apply, app_service_with};
 use crate::support::{app_service, clientset, named};
 
 /// Each applier writes the number of its round into a field of its own. The updater counts its own rounds in
@@ -27,7 +27,7 @@ async fn a_thousand_writes_of_disjoint_fields_neither_conflict_nor_get_lost() {
     let two = async {
         for round in 1..=400 {
             let metadata = ObjectMetaApply::new("example").labels([("two", round.to_string())]);
-            let config = AppServiceApply::new(metadata);
+            let config = app_service_with(metadata);
             let applied = apps.apply(&config).field_manager("two").await.unwrap();
             assert_eq!(applied.labels()["two"], round.to_string());
         }

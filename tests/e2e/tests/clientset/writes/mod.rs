@@ -4,4 +4,5 @@
 mod apply;
 mod concurrent;
 mod configurations;
+mod extracted;
 mod patches;
