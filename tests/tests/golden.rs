@@ -145,7 +145,7 @@ fn every_generated_file_is_small_and_starts_with_the_header_and_a_sentence() {
         let resource = file.path.contains("/typed/")
             && !file.path.contains("/methods/")
             && !file.path.ends_with("mod.rs");
-        assert!(!resource || lines.len() < 120, "{} has {} lines", file.path, lines.len());
+        assert!(!resource || lines.len() < 160, "{} has {} lines", file.path, lines.len());
         assert!(!file.text.contains(env!("CARGO_MANIFEST_DIR")), "{}", file.path);
         assert!(!file.text.contains("#![allow") && !file.text.contains("#[allow"), "{}", file.path);
         assert!(file.text.ends_with('\n') && !file.text.ends_with("\n\n"), "{}", file.path);

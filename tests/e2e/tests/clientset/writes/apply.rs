@@ -143,7 +143,7 @@ async fn what_is_extracted_of_keyed_lists_holds_only_the_managers_items() {
     assert_eq!(mine.spec, config.spec);
     mine.spec.as_mut().unwrap()["template"]["spec"]["containers"][0]["image"] = json!("web:2");
     let applied = deployments.apply(&mine).field_manager("me").await.unwrap();
-    let containers = applied.spec.unwrap().template.spec.unwrap().containers;
+    let containers = applied.spec.template.spec.unwrap().containers;
     let web = containers.iter().find(|container| container.name == "web").unwrap();
     let names: Vec<_> = web.env.iter().flatten().map(|variable| &*variable.name).collect();
     assert_eq!((containers.len(), web.image.as_deref(), names.len()), (2, Some("web:2"), 2), "{names:?}");
