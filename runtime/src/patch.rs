@@ -141,8 +141,8 @@ impl Patch {
     /// The schemas of the kinds are those of Kubernetes 1.36.
     ///
     /// # Errors
-    /// If the kind is not one of Kubernetes' own, or if an object does not serialize or does not fit the
-    /// schema.
+    /// If the kind is not one of Kubernetes' own, if an object does not serialize or does not fit the schema,
+    /// or if the patch cannot express the order of a list: items with the same key must stand side by side.
     ///
     /// ```
     /// use genclient_runtime::{Patch, patch::PatchError};

@@ -131,10 +131,13 @@ impl<'s> Patcher<'s> {
                 }
             }
         }
-        if replace {
-            return Ok(changes.into_iter().map(decoded).collect());
-        }
         let identity = Identity::Key(key);
+        if replace {
+            let items: Vec<Value> = changes.into_iter().map(decoded).collect();
+            let order = items.clone();
+            // Items with one key end up side by side.
+            return Ok(arrange(items, &[], &order, identity));
+        }
         self.checked(identity.check(&changes))?;
         let before = list.clone();
         for change in &changes {

@@ -110,6 +110,9 @@ impl<'s> Differ<'s> {
             return Err(self.error(StrategicProblem::NoMergeKeyInSchema));
         };
         if self.has_duplicates(before, key)? || self.has_duplicates(after, key)? {
+            if is_scattered(after, key) {
+                return Err(self.error(StrategicProblem::ScatteredKey(key.clone())));
+            }
             let mut replacement = vec![json!({ PATCH: REPLACE })];
             replacement.extend(after.iter().cloned());
             patch.insert(name.to_owned(), Value::Array(replacement));
@@ -171,6 +174,13 @@ impl<'s> Differ<'s> {
     fn error(&self, problem: StrategicProblem) -> StrategicError {
         StrategicError { path: self.path.clone(), problem }
     }
+}
+
+/// Returns whether items with one key have another item between them.
+fn is_scattered(list: &[Value], key: &str) -> bool {
+    let keys: Vec<&Value> = list.iter().map(|item| &item[key]).collect();
+    let begins_run = |at: &usize| *at == 0 || !equal(keys[at - 1], keys[*at]);
+    (0..keys.len()).filter(begins_run).any(|at| keys[..at].iter().any(|other| equal(other, keys[at])))
 }
 
 /// Returns a directive for every item that the new list lacks, sorted by key.

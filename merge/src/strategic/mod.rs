@@ -74,6 +74,9 @@ pub enum StrategicProblem {
     /// The items of a list are not all objects, or not all scalars of one type.
     #[error("the items of a list that is merged must all have one type, and must not be lists or null")]
     MixedItems,
+    /// Items with one merge key stand apart in the new list. The API server puts them side by side.
+    #[error("items with the same `{0}` stand apart, which a strategic merge patch cannot express")]
+    ScatteredKey(String),
     /// The patch sets the order of a list that has no items, which the API server does not accept.
     #[error("there are no items to put into order")]
     NothingToOrder,
@@ -99,7 +102,7 @@ type Result<T> = std::result::Result<T, StrategicError>;
 /// Returns the strategic merge patch that turns `old` into `new`, or `None` if they are equal.
 ///
 /// `$patch: replace` is used for a list in which a merge key occurs twice, such as the ports 53/TCP and
-/// 53/UDP of a service. Like a merge patch, a strategic merge patch cannot set a field to null. The values of
+/// 53/UDP of a service. They must stand side by side in `new`. Like a merge patch, a strategic merge patch cannot set a field to null. The values of
 /// a list of scalars that is merged must be unique.
 ///
 /// ```

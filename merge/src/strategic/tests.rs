@@ -180,6 +180,20 @@ fn a_list_with_a_key_that_occurs_twice_is_replaced() {
 }
 
 #[test]
+fn items_with_one_key_stand_side_by_side() {
+    let dns = |value: &str| json!({ "name": "53", "value": value });
+    let apart = json!({ "items": [dns("TCP"), item("80"), dns("UDP")] });
+    let old = json!({ "items": [item("80")] });
+    let error = diff(&old, &apart, &schema()).unwrap_err();
+    assert_eq!(error.problem(), &StrategicProblem::ScatteredKey("name".to_owned()));
+    let patch = json!({ "items": [{ "$patch": "replace" }, dns("TCP"), item("80"), dns("UDP")] });
+    assert_eq!(
+        apply(&old, &patch, &schema()).unwrap(),
+        json!({ "items": [dns("TCP"), dns("UDP"), item("80")] })
+    );
+}
+
+#[test]
 fn retained_keys_are_listed() {
     check(
         json!({ "strategy": { "name": "a", "value": "1" } }),

@@ -16,7 +16,7 @@ use k8s_openapi::{
     },
 };
 use proptest::{
-    collection::{btree_map, btree_set, vec},
+    collection::{btree_map, vec},
     option,
     prelude::*,
     sample::{select, subsequence},
@@ -80,16 +80,19 @@ fn env() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Ports of which several may have one number, with another protocol.
+/// Ports of which several may have one number, with another protocol. The API server puts them side by side.
 fn ports(number: &'static str) -> impl Strategy<Value = Value> {
-    btree_set((select(vec![53, 80, 443]), select(vec!["TCP", "UDP"])), 1..4).prop_flat_map(move |ports| {
-        Just(ports.into_iter().collect::<Vec<_>>()).prop_shuffle().prop_map(move |ports| {
-            let port = |(port, protocol): &(i32, &str)| {
+    let protocols = || subsequence(vec!["TCP", "UDP"], 1..=2).prop_shuffle();
+    let numbers = subsequence(vec![53, 80, 443], 1..=3).prop_shuffle();
+    (numbers, protocols(), protocols(), protocols()).prop_map(move |(numbers, one, two, three)| {
+        let mut ports = Vec::new();
+        for (port, protocols) in numbers.iter().zip([one, two, three]) {
+            for protocol in protocols {
                 let name = format!("{}-{port}", protocol.to_lowercase());
-                json!({ number: port, "protocol": protocol, "name": name })
-            };
-            json!(ports.iter().map(port).collect::<Vec<_>>())
-        })
+                ports.push(json!({ number: port, "protocol": protocol, "name": name }));
+            }
+        }
+        json!(ports)
     })
 }
 
@@ -186,6 +189,8 @@ fn pods() -> impl Strategy<Value = (Value, Value)> {
         json!({
             "metadata": metadata,
             "spec": {
+                // With a token, each pod would have a volume with a name of its own.
+                "automountServiceAccountToken": false,
                 "containers": names.iter().zip(images).map(container).collect::<Vec<_>>(),
                 "tolerations": tolerations.iter().map(|key| json!({ "key": key })).collect::<Vec<_>>(),
             },
