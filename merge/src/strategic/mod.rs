@@ -102,8 +102,8 @@ type Result<T> = std::result::Result<T, StrategicError>;
 /// Returns the strategic merge patch that turns `old` into `new`, or `None` if they are equal.
 ///
 /// `$patch: replace` is used for a list in which a merge key occurs twice, such as the ports 53/TCP and
-/// 53/UDP of a service. They must stand side by side in `new`. Like a merge patch, a strategic merge patch cannot set a field to null. The values of
-/// a list of scalars that is merged must be unique.
+/// 53/UDP of a service. They must stand side by side in `new`. Like a merge patch, a strategic merge patch
+/// cannot set a field to null. The values of a list of scalars that is merged must be unique.
 ///
 /// ```
 /// use genclient_merge::{Schema, strategic};
