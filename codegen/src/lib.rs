@@ -1,4 +1,5 @@
-//! Generates typed Kubernetes clientsets, listers and shared informers from annotated Rust structs.
+//! Generates typed Kubernetes clientsets, apply configurations, listers and shared informers from annotated
+//! Rust structs.
 //!
 //! The stages, each of which only reads what the one before it made:
 //!

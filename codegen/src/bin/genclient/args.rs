@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-/// Generates typed Kubernetes clientsets, listers and shared informers from annotated Rust structs.
+/// Generates typed Kubernetes clientsets, apply configurations, listers and shared informers from
+/// annotated Rust structs.
 ///
 /// A struct with `#[derive(GenClient)]` in a module with `group_version!` is a kind. The
 /// configuration, `genclient.toml`, says which crates hold such structs and where the generated

@@ -18,6 +18,9 @@ pub(crate) fn rows(model: &Model, sources: &Sources, client: &ClientConfig) -> V
         };
         let methods: String = resource.methods.iter().map(|method| format!(",{}()", method.name)).collect();
         let mut generated = vec!["client"];
+        if resource.verbs.contains(&Verb::Apply) {
+            generated.push("apply");
+        }
         if resource.has_lister() {
             generated.push("lister");
         }
