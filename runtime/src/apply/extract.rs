@@ -58,6 +58,9 @@ impl From<ManagedFieldsError> for ExtractError {
 /// be changed and applied again: fields that stay keep their values, and fields of other managers are not
 /// touched. If the manager has not applied anything, the result only has the name and the namespace.
 ///
+/// The server does not store some empty values of its own kinds, such as a `false` that is the default. They
+/// are not in the result, and applying it without them changes nothing.
+///
 /// ```no_run
 /// # use genclient_runtime::{RestClient, TypedClient, apply::{ApplyConfiguration, extract}};
 /// # use k8s_openapi::api::core::v1::ConfigMap;

@@ -70,7 +70,9 @@ fn app_service() -> impl Strategy<Value = AppServiceApply> {
 fn container(name: &'static str) -> impl Strategy<Value = ContainerApply> {
     let variables = option::of(subsequence(vec!["A", "B", "C"], 1..=3));
     let ports = option::of(subsequence(vec![(80, None), (443, Some("TCP")), (53, Some("UDP"))], 1..=3));
-    (text(), variables, ports, option::of(any::<bool>())).prop_map(move |(image, variables, ports, tty)| {
+    // The server does not store a `false` here, so nobody could extract it.
+    let tty = option::of(Just(true));
+    (text(), variables, ports, tty).prop_map(move |(image, variables, ports, tty)| {
         let variable = |name: &str| EnvVarApply::new().name(name).value("value");
         let port = |(port, protocol): (i32, Option<&str>)| ContainerPortApply {
             protocol: protocol.map(str::to_owned),
