@@ -3,7 +3,7 @@
 //! With `GENCLIENT_UPDATE_SCHEMAS=1` the test writes the file of `genclient-merge` anew.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
     fmt::Write as _,
     fs,
 };
@@ -126,12 +126,11 @@ fn file(version: &str, documents: &BTreeMap<String, Value>) -> String {
     let mut wanted: Vec<String> = api_versions.keys().cloned().collect();
     let mut lines = BTreeMap::new();
     while let Some(name) = wanted.pop() {
-        if !lines.contains_key(&name) {
-            let definition = &reduced_definitions[&name];
-            add_references(definition, &mut wanted);
-            let api_version = api_versions.get(&name).map(|api_version| format!("{api_version} "));
-            lines.insert(name, format!("{}{definition}", api_version.unwrap_or_default()));
-        }
+        let Entry::Vacant(line) = lines.entry(name) else { continue };
+        let definition = &reduced_definitions[line.key()];
+        add_references(definition, &mut wanted);
+        let api_version = api_versions.get(line.key()).map(|api_version| format!("{api_version} "));
+        line.insert(format!("{}{definition}", api_version.unwrap_or_default()));
     }
     let mut text = format!("# Kubernetes {version}\n");
     for (name, definition) in lines {
