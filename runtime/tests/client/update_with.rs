@@ -31,7 +31,7 @@ fn changing(conflicts: usize) -> (TypedClient<ConfigMap>, Log) {
         if request.method == "PATCH" {
             let now = version.fetch_add(1, Ordering::SeqCst);
             if left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok()
-                || request.json()["metadata"]["resourceVersion"] != now.to_string()
+                || request.json()["metadata"]["resourceVersion"] != *now.to_string()
             {
                 return Answer::status(409, "Conflict", "the object has been modified");
             }
@@ -167,7 +167,8 @@ async fn a_change_that_panics_leaves_nothing_behind() {
 #[tokio::test]
 async fn what_identifies_the_object_cannot_be_changed() {
     let (client, log) = changing(0);
-    let changes: [(&str, fn(&mut ConfigMap)); 3] = [
+    type Change = fn(&mut ConfigMap);
+    let changes: [(&str, Change); 3] = [
         ("metadata.name", |object| object.metadata.name = Some("b".to_owned())),
         ("metadata.namespace", |object| object.metadata.namespace = None),
         ("metadata.uid", |object| object.metadata.uid = Some("another".to_owned())),
