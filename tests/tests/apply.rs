@@ -63,10 +63,12 @@ fn literals_and_methods_make_the_same() {
             finalizers: Some(vec!["example.com/c".to_owned()]),
             ..ObjectMetaApply::new("example").namespace("default")
         },
-        status: Some(AppServiceStatusApply { available_replicas: Some(2), ..Default::default() }),
+        status: Some(AppServiceStatusApply { available_replicas: Some(2) }),
         ..AppServiceApply::new("example", "default")
     };
     assert_eq!(fluent, literal);
+    let fluent = NetworkSpecApply::new().cidr("10.0.0.0/8");
+    assert_eq!(fluent, NetworkSpecApply { cidr: Some("10.0.0.0/8".to_owned()), ..Default::default() });
 }
 
 #[test]
