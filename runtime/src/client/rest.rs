@@ -24,7 +24,7 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 /// | --- | --- |
 /// | [`timeout`](Self::timeout) | 60 seconds, the API server's own limit |
 /// | [`rate_limit`](Self::rate_limit) | none; kube-apiserver limits its clients itself |
-/// | [`field_manager`](Self::field_manager) | none; the server derives one from the user agent |
+/// | [`field_manager`](Self::field_manager) | none; the server derives one from the user agent, but an apply needs one |
 ///
 /// ```no_run
 /// # use std::time::Duration;
