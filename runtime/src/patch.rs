@@ -24,7 +24,7 @@ use serde_json::{Map, Value, json};
 use crate::{error::InvalidRequest, wire::Call};
 
 /// What only the server sets in the metadata of an object. A difference in it is not a change.
-const SET_BY_THE_SERVER: [&str; 7] = [
+const SET_BY_THE_SERVER: [&str; 8] = [
     "creationTimestamp",
     "deletionGracePeriodSeconds",
     "deletionTimestamp",
@@ -32,6 +32,7 @@ const SET_BY_THE_SERVER: [&str; 7] = [
     "managedFields",
     "resourceVersion",
     "selfLink",
+    "uid",
 ];
 
 /// A change of parts of an object, for [`TypedClient::patch`](crate::TypedClient::patch).

@@ -169,13 +169,21 @@ impl Builder<'_> {
         let rule = shape.serde.both_ways("rename_all").write.map(|rule| rule.value);
         let is_root = self.drafts[number].root.is_some();
         let mut fields = Vec::new();
+        // Those of a kind may depend on a condition, and then be there twice.
+        let uncertain = match scope {
+            Scope::Module { krate, module, .. } if is_root => {
+                let definition = [&module[..], &[Name::from(&shape.ident)]].concat();
+                self.structs.uncertain_fields(*krate, &definition)
+            }
+            _ => BTreeSet::new(),
+        };
         for field in &shape.fields {
             let is_written = ["skip", "skip_serializing"].iter().all(|word| field.serde.says(word).is_none());
-            if !is_written || is_root && field.name == "metadata" {
+            let is_twice = fields.iter().any(|other: &ApplyField| other.name.as_str() == field.name);
+            if !is_written || is_twice || is_root && field.name == "metadata" {
                 continue;
             }
-            let own_format = ["with", "serialize_with", "deserialize_with", "skip_deserializing"];
-            let of = match own_format.iter().any(|word| field.serde.says(word).is_some()) {
+            let of = match structs::has_own_format(field) || uncertain.contains(&field.name) {
                 true => ApplyFieldType::Json,
                 false => self.field_type(number, scope, &field.ty),
             };
@@ -192,6 +200,8 @@ impl Builder<'_> {
                 docs: decl::docs(&field.attrs),
             });
         }
+        // JSON takes all that the fields before it have left.
+        fields.sort_by_key(|field| field.flatten && field.of == ApplyFieldType::Json);
         let draft = &mut self.drafts[number];
         draft.comparable = structs::derives(&shape.attrs, "PartialEq");
         draft.rename_all = rule;

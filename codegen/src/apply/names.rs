@@ -97,7 +97,7 @@ pub(super) fn choose(types: Vec<Named>, model: &Model) -> Vec<Chosen> {
                 None => format!("{stem}_"),
             };
         }
-        let snake = || names::module_within(&version, &names::snake(&stem));
+        let snake = || names::module_within(&version, &file_name(&names::snake(&stem)));
         let mut module = named.module.clone().unwrap_or_else(snake);
         while !free(&module, &mut modules) {
             module.push('_');
@@ -111,4 +111,10 @@ pub(super) fn choose(types: Vec<Named>, model: &Model) -> Vec<Chosen> {
         }
     }
     chosen.into_iter().flatten().collect()
+}
+
+/// A name as that of a file, which the compiler finds only if it is of ASCII letters.
+fn file_name(name: &str) -> String {
+    let letter = |c: char| if c.is_ascii() { c.to_string() } else { format!("u{:x}", u32::from(c)) };
+    name.chars().map(letter).collect()
 }

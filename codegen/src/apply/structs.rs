@@ -1,6 +1,6 @@
 //! The items of the source crates, and which of the structs can be taken apart.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use syn::{Attribute, Fields, Item, ItemStruct, Path, Token, ext::IdentExt as _, punctuated::Punctuated};
 
@@ -11,6 +11,10 @@ use crate::{
     names::Name,
     source::{Condition, Configured, Sources},
 };
+
+/// What a struct derives if it can be taken apart. What is written by hand can differ from what would be
+/// derived: a format, or the secret that a `Debug` hides.
+const DERIVED: &[&str] = &["Clone", "Debug", "Serialize", "Deserialize"];
 
 /// What serde's attributes say of a struct whose JSON is not an object of its fields.
 const NOT_ITS_FIELDS: &[&str] = &["from", "into", "remote", "tag", "transparent", "try_from", "untagged"];
@@ -50,6 +54,18 @@ impl<'a> Structs<'a> {
         }
     }
 
+    /// The fields of a struct that depend on a condition, or whose attributes do.
+    pub fn uncertain_fields(&self, krate: usize, definition: &[Name]) -> BTreeSet<String> {
+        let Some(Item::Struct(item)) = self.items[krate].get(definition) else { return BTreeSet::new() };
+        let is_uncertain = |field: &&syn::Field| {
+            let Configured { condition, uncertain, .. } = Configured::of(&field.attrs);
+            matches!(condition, Condition::Unknown(_))
+                || uncertain.iter().any(|(attr, _)| attr.path().is_ident("serde"))
+        };
+        let names = item.fields.iter().filter(is_uncertain).filter_map(|field| field.ident.as_ref());
+        names.map(|ident| ident.unraw().to_string()).collect()
+    }
+
     /// The fields of a struct, if its JSON is an object of them.
     pub fn take_apart(&self, krate: usize, definition: &[Name]) -> Option<Shape> {
         match self.items[krate].get(definition)? {
@@ -73,7 +89,7 @@ fn take_apart(item: &ItemStruct) -> Option<Shape> {
     let serde = read(&configured.attrs);
     if !item.generics.params.is_empty()
         || configured.uncertain.iter().any(|(attr, _)| matters(attr))
-        || !derives(&configured.attrs, "Serialize")
+        || !DERIVED.iter().all(|name| derives(&configured.attrs, name))
         || NOT_ITS_FIELDS.iter().any(|word| serde.says(word).is_some())
     {
         return None;
@@ -96,7 +112,17 @@ fn take_apart(item: &ItemStruct) -> Option<Shape> {
             attrs,
         });
     }
-    Some(Shape { ident: item.ident.clone(), serde, attrs: configured.attrs, fields })
+    // Each of several would read what is left of the object, the others' part too.
+    let rests = fields.iter().filter(|field| has_own_format(field) && field.serde.says("flatten").is_some());
+    (rests.count() < 2).then_some(Shape { ident: item.ident.clone(), serde, attrs: configured.attrs, fields })
+}
+
+/// Whether only code of its crate knows how a field is written.
+pub(super) fn has_own_format(field: &Field) -> bool {
+    let words = ["with", "serialize_with", "deserialize_with", "skip_deserializing"];
+    let is_serde_as =
+        |attr: &Attribute| attr.path().segments.last().is_some_and(|last| last.ident == "serde_as");
+    words.iter().any(|word| field.serde.says(word).is_some()) || field.attrs.iter().any(is_serde_as)
 }
 
 /// Whether a derive of this name is among the attributes.

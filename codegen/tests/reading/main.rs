@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "what is missing ends the test, with its line")]
 
+mod apply;
 mod conditions;
 mod files;
 mod kube;

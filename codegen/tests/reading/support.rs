@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use genclient::{
     model,
+    model::ApplyType,
     source::{Packages, Sources},
 };
 
@@ -35,13 +36,7 @@ pub fn read(files: &[(&str, &str)]) -> Result<Vec<String>, Vec<String>> {
 
 /// As [`read`], in a crate of this edition.
 pub fn read_edition(edition: &str, files: &[(&str, &str)]) -> Result<Vec<String>, Vec<String>> {
-    let manifest = format!("[package]\nname = \"my-apis\"\nedition = \"{edition}\"\n");
-    let files: BTreeMap<PathBuf, String> = files
-        .iter()
-        .map(|(path, text)| (PathBuf::from(format!("apis/src/{path}")), (*text).to_owned()))
-        .chain([(PathBuf::from("apis/Cargo.toml"), manifest)])
-        .collect();
-    let sources = Sources::load(&files, &["apis".into()], &Packages::default());
+    let sources = sources(edition, files);
     let model = model(&sources).map_err(|errors| {
         errors
             .iter()
@@ -65,6 +60,22 @@ pub fn read_edition(edition: &str, files: &[(&str, &str)]) -> Result<Vec<String>
             format!("{} {} {} {scope} {}", version.name, resource.kind, resource.plural, resource.type_path)
         })
         .collect())
+}
+
+/// The types of the apply configurations of the crate with these files.
+pub fn apply_types(files: &[(&str, &str)]) -> Vec<ApplyType> {
+    model(&sources("2024", files)).unwrap_or_else(|errors| panic!("{errors:#?}")).apply
+}
+
+/// The crate `my-apis` with these files in its `src`.
+fn sources(edition: &str, files: &[(&str, &str)]) -> Sources {
+    let manifest = format!("[package]\nname = \"my-apis\"\nedition = \"{edition}\"\n");
+    let files: BTreeMap<PathBuf, String> = files
+        .iter()
+        .map(|(path, text)| (PathBuf::from(format!("apis/src/{path}")), (*text).to_owned()))
+        .chain([(PathBuf::from("apis/Cargo.toml"), manifest)])
+        .collect();
+    Sources::load(&files, &["apis".into()], &Packages::default())
 }
 
 /// The paths of the kinds of the crate with this root, or `-` where it is refused as unreachable.

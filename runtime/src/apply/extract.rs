@@ -4,8 +4,8 @@ use genclient_merge::{
     FieldPath, FieldSet, ManagedFields, PathElement, extract as merge, managed::ManagedFieldsError,
 };
 use kube::Resource;
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize as _, de::DeserializeOwned};
+use serde_json::{Value, json};
 
 use super::ApplyConfiguration;
 use crate::client::ApiObject;
@@ -38,6 +38,13 @@ pub enum ExtractError {
     /// remove them from the object.
     #[error("these applied fields are unknown to the Rust types and would be removed: {}", fields.join(", "))]
     Lost {
+        /// The paths of the fields.
+        fields: Vec<String>,
+    },
+    /// The Rust types write fields that the manager has not applied, because they cannot leave them out.
+    /// Applying the configuration would take them from their owners.
+    #[error("the Rust types add fields that were not applied: {}", fields.join(", "))]
+    Added {
         /// The paths of the fields.
         fields: Vec<String>,
     },
@@ -81,8 +88,8 @@ impl From<ManagedFieldsError> for ExtractError {
 /// # Errors
 /// If the object has no `metadata.managedFields`, as one from the cache of an informer that does not
 /// [keep](crate::factory::InformerFactoryBuilder::keep_managed_fields) them, if an entry of them is
-/// malformed, or if a field that the manager has applied would be lost: neither the type of the object nor
-/// that of the configuration may lack it.
+/// malformed, or if the configuration would not hold just what was applied: a field that one of the types
+/// lacks would be lost, and one that they cannot leave out would be taken from its owner.
 pub fn extract<A>(object: &A::Object, field_manager: &str) -> Result<A, ExtractError>
 where
     A: ApplyConfiguration + DeserializeOwned,
@@ -106,21 +113,25 @@ fn extract_from<A>(object: &A::Object, manager: &str, subresource: &str) -> Resu
 where
     A: ApplyConfiguration + DeserializeOwned,
 {
-    let object = whole(object).map_err(ExtractError::Object)?;
+    let mut object = whole(object).map_err(ExtractError::Object)?;
+    let mut lost = Vec::new();
+    if let Some(entry) = ManagedFields::of(&object)?.applied(manager, subresource) {
+        restore::<A::Object>(&mut object, &entry.fields.leaves(), &mut lost);
+    }
     let applied = merge::applied(&object, manager, subresource)?;
     let config: A = serde_path_to_error::deserialize(&applied).map_err(|error| ExtractError::Decode {
         path: error.path().to_string(),
         source: error.into_inner(),
     })?;
     let kept = serde_json::to_value(&config).map_err(ExtractError::Object)?;
-    let mut lost = Vec::new();
-    if let Some(entry) = ManagedFields::of(&object)?.applied(manager, subresource) {
-        unknown::<A::Object>(&object, &entry.fields, &mut lost);
-    }
     missing(&applied, &kept, &mut FieldPath::root(), &mut lost);
-    match lost.is_empty() {
-        true => Ok(config),
-        false => Err(ExtractError::Lost { fields: lost.iter().map(ToString::to_string).collect() }),
+    let mut added = Vec::new();
+    missing(&kept, &applied, &mut FieldPath::root(), &mut added);
+    let fields = |paths: &[FieldPath]| paths.iter().map(ToString::to_string).collect();
+    match (&lost[..], &added[..]) {
+        ([], []) => Ok(config),
+        ([], added) => Err(ExtractError::Added { fields: fields(added) }),
+        (lost, _) => Err(ExtractError::Lost { fields: fields(lost) }),
     }
 }
 
@@ -160,20 +171,53 @@ fn missing(before: &Value, after: &Value, path: &mut FieldPath, lost: &mut Vec<F
     }
 }
 
-/// Collects the owned fields that the type `K` dropped when it was decoded.
-///
-/// A field that is owned and absent may also be an empty one, which the server does not store. So only what
-/// `K` does not know counts.
-fn unknown<K: ApiObject>(object: &Value, owned: &FieldSet, lost: &mut Vec<FieldPath>) {
-    for path in owned.leaves().iter() {
-        let Some((parent, name, depth)) = first_absent(object, &path) else { continue };
-        let known =
-            [json!(true), json!([])].into_iter().any(|probe| knows::<K>(object, &parent, name, probe));
-        if !known {
-            let path: FieldPath = path.elements()[..depth].iter().cloned().collect();
-            if !lost.contains(&path) {
-                lost.push(path);
+/// Puts back the owned fields that the type `K` did not write because they are empty, and collects those
+/// that it dropped when it was decoded.
+fn restore<K: ApiObject>(object: &mut Value, owned: &FieldSet, lost: &mut Vec<FieldPath>) {
+    for path in owned.iter() {
+        while let Some((parent, name, depth)) = first_absent(object, &path) {
+            match Absent::of::<K>(object, &parent, name) {
+                Absent::Empty(value) => {
+                    if let Some(Value::Object(fields)) = object.pointer_mut(&parent) {
+                        fields.insert(name.to_owned(), value);
+                    }
+                }
+                Absent::NotStored => break,
+                Absent::Unknown => {
+                    let path: FieldPath = path.elements()[..depth].iter().cloned().collect();
+                    if !lost.contains(&path) {
+                        lost.push(path);
+                    }
+                    break;
+                }
             }
+        }
+    }
+}
+
+/// Why an object lacks a field that is owned.
+enum Absent {
+    /// The type leaves this value out when it is written.
+    Empty(Value),
+    /// The type would write every value, so the server has not stored it.
+    NotStored,
+    /// The type does not know the field, or leaves out more than one value.
+    Unknown,
+}
+
+impl Absent {
+    fn of<K: ApiObject>(object: &Value, parent: &str, name: &str) -> Self {
+        let fate = |probe: &Value| fate_of::<K>(object, parent, name, probe.clone());
+        let empty = [json!({}), json!([]), json!(false), json!(0), json!("")];
+        let mut dropped = empty.into_iter().filter(|probe| fate(probe) == Fate::Dropped);
+        let is_known = K::deserialize(object).is_ok()
+            && [json!(true), json!([])].iter().any(|probe| fate(probe) != Fate::Dropped);
+        match (is_known, dropped.next(), dropped.next()) {
+            (true, None, _) => Self::NotStored,
+            (true, Some(value), None) => Self::Empty(value),
+            // A struct can also be read from a list.
+            (true, Some(value @ Value::Object(_)), Some(Value::Array(_))) => Self::Empty(value),
+            _ => Self::Unknown,
         }
     }
 }
@@ -206,22 +250,38 @@ fn first_absent<'p>(object: &Value, path: &'p FieldPath) -> Option<(String, &'p 
 
 fn position(items: &[Value], element: &PathElement) -> Option<usize> {
     match element {
-        PathElement::Key(key) => items.iter().position(|item| {
-            key.fields().all(|(name, value)| item.get(name).is_none_or(|found| found == value))
-        }),
+        PathElement::Key(key) => {
+            // An item may lack a key field that has a default.
+            let fits = |or_lacks: bool| {
+                items.iter().position(|item| {
+                    key.fields().all(|(name, value)| item.get(name).map_or(or_lacks, |found| found == value))
+                })
+            };
+            fits(false).or_else(|| fits(true))
+        }
         PathElement::Value(value) => items.iter().position(|item| item == value.get()),
         PathElement::Index(index) => Some(*index),
         _ => None,
     }
 }
 
-/// Whether the type knows a field. If it does, it refuses at least one of two values of different types, or
-/// keeps it.
-fn knows<K: ApiObject>(object: &Value, parent: &str, name: &str, probe: Value) -> bool {
+/// What becomes of a value that a type reads and writes.
+#[derive(Clone, Copy, PartialEq)]
+enum Fate {
+    Refused,
+    Kept,
+    Dropped,
+}
+
+/// Tries a value of a field.
+fn fate_of<K: ApiObject>(object: &Value, parent: &str, name: &str, probe: Value) -> Fate {
     let mut probed = object.clone();
-    let Some(Value::Object(fields)) = probed.pointer_mut(parent) else { return true };
+    let Some(Value::Object(fields)) = probed.pointer_mut(parent) else { return Fate::Refused };
     fields.insert(name.to_owned(), probe);
-    let Ok(decoded) = serde_json::from_value::<K>(probed) else { return true };
-    let written = serde_json::to_value(decoded).unwrap_or(Value::Object(Map::new()));
-    written.pointer(parent).is_some_and(|parent| parent.get(name).is_some())
+    let Ok(decoded) = serde_json::from_value::<K>(probed) else { return Fate::Refused };
+    let written = serde_json::to_value(decoded).unwrap_or(Value::Null);
+    match written.pointer(parent).is_some_and(|parent| parent.get(name).is_some()) {
+        true => Fate::Kept,
+        false => Fate::Dropped,
+    }
 }

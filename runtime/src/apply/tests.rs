@@ -161,3 +161,106 @@ fn the_status_is_extracted_from_its_own_entry() {
         (Some([("x".to_owned(), "1".to_owned())].into()), Some([("y".to_owned(), "2".to_owned())].into()),)
     );
 }
+
+/// A kind that leaves out empty values, and holds a type that cannot leave out its fields.
+mod gate {
+    use k8s_openapi::api::core::v1::PodTemplateSpec;
+
+    use super::*;
+    use crate::{GenClient, ObjectMeta};
+
+    genclient_runtime::group_version!("example.com/v1");
+
+    #[derive(Clone, Debug, PartialEq, GenClient)]
+    #[genclient(no_crd)]
+    pub struct Gate {
+        pub metadata: ObjectMeta,
+        pub spec: GateSpec,
+    }
+
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct GateSpec {
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub open: bool,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub keys: Vec<String>,
+        #[serde(default, skip_serializing_if = "Bell::is_quiet")]
+        pub bell: Bell,
+        pub template: Option<PodTemplateSpec>,
+    }
+
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    pub struct Bell {
+        #[serde(default)]
+        pub rings: bool,
+    }
+
+    impl Bell {
+        fn is_quiet(&self) -> bool {
+            !self.rings
+        }
+    }
+
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct GateApply {
+        #[serde(rename = "apiVersion", default)]
+        pub api_version: ApiVersion<Gate>,
+        #[serde(default)]
+        pub kind: Kind<Gate>,
+        pub metadata: ObjectMetaApply,
+        pub spec: Option<GateSpecApply>,
+    }
+
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    pub struct GateSpecApply {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub open: Option<bool>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub keys: Option<Vec<String>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub bell: Option<Value>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub template: Option<PodTemplateSpec>,
+    }
+
+    impl ApplyConfiguration for GateApply {
+        type Object = Gate;
+
+        fn metadata(&self) -> &ObjectMetaApply {
+            &self.metadata
+        }
+    }
+
+    /// What `me` has applied if it owns these fields of the spec.
+    pub fn extracted(owned: Value, spec: Value) -> Result<GateSpecApply, ExtractError> {
+        let entry = json!({
+            "manager": "me", "operation": "Apply", "apiVersion": "example.com/v1", "fieldsType": "FieldsV1",
+            "fieldsV1": { "f:spec": owned },
+        });
+        let metadata = json!({ "name": "a", "managedFields": [entry] });
+        let object: Gate = serde_json::from_value(json!({ "metadata": metadata, "spec": spec })).unwrap();
+        extract::<GateApply>(&object, "me").map(|config| config.spec.unwrap_or_default())
+    }
+}
+
+#[test]
+fn an_empty_value_that_the_type_does_not_write_is_extracted() {
+    let owned = json!({ "f:open": {}, "f:keys": {}, "f:bell": { "f:rings": {} } });
+    let spec = json!({ "open": false, "keys": [], "bell": { "rings": false } });
+    let spec = gate::extracted(owned, spec).unwrap();
+    assert_eq!(
+        (spec.open, spec.keys, spec.bell),
+        (Some(false), Some(vec![]), Some(json!({ "rings": false })))
+    );
+}
+
+#[test]
+fn a_field_that_the_types_cannot_leave_out_is_an_error() {
+    let spec = json!({ "template": { "spec": { "nodeName": "a", "containers": [{ "name": "theirs" }] } } });
+    let owned = json!({ "f:template": { "f:spec": { "f:nodeName": {} } } });
+    let error = gate::extracted(owned, spec).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the Rust types add fields that were not applied: .spec.template.spec.containers"
+    );
+}

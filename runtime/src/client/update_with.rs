@@ -28,6 +28,9 @@ use crate::{
 ///   of a list that changes, because a merge patch replaces lists as a whole.
 /// - **Without a difference nothing is written.** The object is returned as it was read.
 ///
+/// The server ignores a change of the status of a kind with the status subresource here; use
+/// [`update_status_with`](TypedClient::update_status_with) for it.
+///
 /// The change may run several times, each time on the object as the server returned it. It must not change
 /// the name, the namespace or the uid. If it panics, nothing has been written.
 ///

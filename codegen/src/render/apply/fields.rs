@@ -26,6 +26,17 @@ const METHODS: &[&str] = &[
     "serialize",
     "deserialize",
     "to_owned",
+    // What operators call.
+    "add",
+    "bitand",
+    "bitor",
+    "bitxor",
+    "div",
+    "mul",
+    "rem",
+    "shl",
+    "shr",
+    "sub",
 ];
 
 /// The fields of a type.

@@ -47,19 +47,13 @@ pub(super) fn render(model: &Model, of: &ApplyType, root: &ApplyRoot, uses: &mut
     };
     let (rename_kind, rename_metadata) =
         (rename("kind"), rename("metadata").map(|rename| quote!(#[serde(#rename)])));
-    let (parameters, named, new) = match root.namespaced {
+    let (parameters, named) = match root.namespaced {
         true => (
             quote!(name: impl Into<String>, namespace: impl Into<String>),
             quote!(#metadata::new(name).namespace(namespace)),
-            "Names the object, and sets nothing of it.",
         ),
-        false => (
-            quote!(name: impl Into<String>),
-            quote!(#metadata::new(name)),
-            "Names the object, and sets nothing of it.",
-        ),
+        false => (quote!(name: impl Into<String>), quote!(#metadata::new(name))),
     };
-    let new = doc([new]);
     let strings = quote!(impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>);
     quote! {
         #docs
@@ -78,7 +72,7 @@ pub(super) fn render(model: &Model, of: &ApplyType, root: &ApplyRoot, uses: &mut
         }
 
         impl #name {
-            #new
+            /// Names the object, and sets nothing of it.
             pub fn new(#parameters) -> Self {
                 Self {
                     api_version: #api_version::default(),
@@ -138,7 +132,8 @@ fn extract(root: &ApplyRoot, object: &TokenStream, uses: &mut Uses<'_>) -> Token
             ///
             /// # Errors
             ///
-            /// Returns an error if the object does not tell, because it has no `managedFields`.
+            /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
+            /// applied.
             pub fn extract_status(object: &#object, field_manager: &str) -> Result<Self, #error> {
                 #extract(object, field_manager)
             }
@@ -149,7 +144,8 @@ fn extract(root: &ApplyRoot, object: &TokenStream, uses: &mut Uses<'_>) -> Token
         ///
         /// # Errors
         ///
-        /// Returns an error if the object does not tell, because it has no `managedFields`.
+        /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
+        /// applied.
         pub fn extract(object: &#object, field_manager: &str) -> Result<Self, #error> {
             #extract(object, field_manager)
         }

@@ -51,7 +51,8 @@ impl ReplicaSetApply {
     ///
     /// # Errors
     ///
-    /// Returns an error if the object does not tell, because it has no `managedFields`.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
+    /// applied.
     #[inline]
     pub fn extract(
         object: &v1::ReplicaSet,
@@ -64,7 +65,8 @@ impl ReplicaSetApply {
     ///
     /// # Errors
     ///
-    /// Returns an error if the object does not tell, because it has no `managedFields`.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
+    /// applied.
     #[inline]
     pub fn extract_status(
         object: &v1::ReplicaSet,

@@ -53,7 +53,8 @@ impl HorizontalPodAutoscalerApply {
     ///
     /// # Errors
     ///
-    /// Returns an error if the object does not tell, because it has no `managedFields`.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
+    /// applied.
     #[inline]
     pub fn extract(
         object: &v2::HorizontalPodAutoscaler,
@@ -66,7 +67,8 @@ impl HorizontalPodAutoscalerApply {
     ///
     /// # Errors
     ///
-    /// Returns an error if the object does not tell, because it has no `managedFields`.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
+    /// applied.
     #[inline]
     pub fn extract_status(
         object: &v2::HorizontalPodAutoscaler,

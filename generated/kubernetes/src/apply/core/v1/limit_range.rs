@@ -46,7 +46,8 @@ impl LimitRangeApply {
     ///
     /// # Errors
     ///
-    /// Returns an error if the object does not tell, because it has no `managedFields`.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
+    /// applied.
     #[inline]
     pub fn extract(
         object: &v1::LimitRange,

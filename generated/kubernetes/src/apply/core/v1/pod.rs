@@ -51,7 +51,8 @@ impl PodApply {
     ///
     /// # Errors
     ///
-    /// Returns an error if the object does not tell, because it has no `managedFields`.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
+    /// applied.
     #[inline]
     pub fn extract(object: &v1::Pod, field_manager: &str) -> Result<Self, ExtractError> {
         extract(object, field_manager)
@@ -61,7 +62,8 @@ impl PodApply {
     ///
     /// # Errors
     ///
-    /// Returns an error if the object does not tell, because it has no `managedFields`.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
+    /// applied.
     #[inline]
     pub fn extract_status(
         object: &v1::Pod,

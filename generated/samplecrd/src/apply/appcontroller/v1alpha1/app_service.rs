@@ -50,7 +50,8 @@ impl AppServiceApply {
     ///
     /// # Errors
     ///
-    /// Returns an error if the object does not tell, because it has no `managedFields`.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
+    /// applied.
     pub fn extract(
         object: &v1alpha1::AppService,
         field_manager: &str,
@@ -62,7 +63,8 @@ impl AppServiceApply {
     ///
     /// # Errors
     ///
-    /// Returns an error if the object does not tell, because it has no `managedFields`.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
+    /// applied.
     pub fn extract_status(
         object: &v1alpha1::AppService,
         field_manager: &str,

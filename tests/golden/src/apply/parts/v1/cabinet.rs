@@ -56,7 +56,8 @@ impl CabinetApply {
     ///
     /// # Errors
     ///
-    /// Returns an error if the object does not tell, because it has no `managedFields`.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
+    /// applied.
     pub fn extract(
         object: &v1::Cabinet,
         field_manager: &str,
@@ -68,7 +69,8 @@ impl CabinetApply {
     ///
     /// # Errors
     ///
-    /// Returns an error if the object does not tell, because it has no `managedFields`.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
+    /// applied.
     pub fn extract_status(
         object: &v1::Cabinet,
         field_manager: &str,

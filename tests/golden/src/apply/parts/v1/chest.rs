@@ -53,7 +53,8 @@ impl ChestApply {
     ///
     /// # Errors
     ///
-    /// Returns an error if the object does not tell, because it has no `managedFields`.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
+    /// applied.
     pub fn extract(
         object: &v1::Chest,
         field_manager: &str,

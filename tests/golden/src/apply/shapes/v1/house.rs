@@ -51,7 +51,8 @@ impl HouseApply {
     ///
     /// # Errors
     ///
-    /// Returns an error if the object does not tell, because it has no `managedFields`.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
+    /// applied.
     pub fn extract(
         object: &v1::House,
         field_manager: &str,
@@ -63,7 +64,8 @@ impl HouseApply {
     ///
     /// # Errors
     ///
-    /// Returns an error if the object does not tell, because it has no `managedFields`.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
+    /// applied.
     pub fn extract_status(
         object: &v1::House,
         field_manager: &str,

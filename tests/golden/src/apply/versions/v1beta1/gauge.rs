@@ -45,7 +45,8 @@ impl GaugeApply {
     ///
     /// # Errors
     ///
-    /// Returns an error if the object does not tell, because it has no `managedFields`.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
+    /// applied.
     pub fn extract(
         object: &v1beta1::Gauge,
         field_manager: &str,
