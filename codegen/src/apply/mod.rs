@@ -1,7 +1,8 @@
 //! From kinds to the types of their apply configurations.
 //!
 //! Such a type has the fields of another one, all of them optional. Structs with named fields in the
-//! annotated crates get one, wherever a kind leads to them through `Option`, `Box`, `Vec` and maps. So do
+//! annotated crates get one, wherever a kind leads to them through `Option`, `Box`, `Vec` and maps, if they
+//! derive `Serialize`, `Deserialize`, `Clone` and `Debug`. So do
 //! those of Kubernetes' structs that cannot be written in part, because a field of them or of one in them is
 //! required. All other types are used as they are. A type that generated code cannot name, or whose format
 //! only code of its crate knows (`#[serde(with = "…")]`), is JSON.
