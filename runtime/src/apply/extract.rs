@@ -4,7 +4,7 @@ use genclient_merge::{
     FieldPath, FieldSet, ManagedFields, PathElement, extract as merge, managed::ManagedFieldsError,
 };
 use kube::Resource;
-use serde::{Deserialize as _, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::ApplyConfiguration;
