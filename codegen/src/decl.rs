@@ -12,7 +12,7 @@ pub use custom_resource::CustomResourceDecl;
 pub use group::CrdGroupError;
 pub use shape::{Field, Shape};
 #[cfg(feature = "generate")]
-pub(crate) use wire::renamed;
+pub(crate) use wire::{renamed, written_key};
 
 use crate::{
     attr::{Entry, ResourceAttrs, Spanned, crate_path, entries, resource_attrs},

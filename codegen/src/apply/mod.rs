@@ -188,14 +188,9 @@ impl Builder<'_> {
                 true => ApplyFieldType::Json,
                 false => self.field_type(number, scope, &field.ty),
             };
-            let key = match (field.serde.both_ways("rename").write, &rule) {
-                (Some(name), _) => name.value,
-                (None, Some(rule)) => decl::renamed(&field.name, rule),
-                (None, None) => field.name.clone(),
-            };
             fields.push(ApplyField {
                 name: Name::new(&field.name),
-                key,
+                key: decl::written_key(field, &shape.serde),
                 flatten: field.serde.says("flatten").is_some(),
                 of,
                 docs: decl::docs(&field.attrs),

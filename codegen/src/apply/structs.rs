@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use syn::{Attribute, Fields, Item, ItemStruct, Path, Token, ext::IdentExt as _, punctuated::Punctuated};
+use syn::{Attribute, Fields, Item, ItemStruct, ext::IdentExt as _};
 
 use crate::{
     attr::SerdeAttrs,
     decl::{Field, Shape},
     diag::Ctxt,
     names::Name,
+    parse::derive_names,
     source::{Condition, Configured, Sources},
 };
 
@@ -127,8 +128,5 @@ pub(super) fn has_own_format(field: &Field) -> bool {
 
 /// Whether a derive of this name is among the attributes.
 pub(super) fn derives(attrs: &[Attribute], name: &str) -> bool {
-    attrs.iter().filter(|attr| attr.path().is_ident("derive")).any(|attr| {
-        let paths = attr.parse_args_with(Punctuated::<Path, Token![,]>::parse_terminated).unwrap_or_default();
-        paths.iter().any(|path| path.segments.last().is_some_and(|last| last.ident == name))
-    })
+    attrs.iter().flat_map(derive_names).any(|derived| derived == name)
 }

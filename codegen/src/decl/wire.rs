@@ -4,7 +4,7 @@ use proc_macro2::Span;
 
 use super::shape::{Field, Shape};
 use crate::{
-    attr::SerdeAttrs,
+    attr::{SerdeAttrs, Spanned},
     diag::{Ctxt, Diagnostic},
 };
 
@@ -128,23 +128,31 @@ impl Keys {
         }
         let rename = serde.both_ways("rename");
         let rule = container.both_ways("rename_all");
-        let key = |rename: Option<crate::attr::Spanned<String>>,
-                   rule: Option<crate::attr::Spanned<String>>| {
-            match (rename, rule) {
-                (Some(name), _) => (name.value, name.span),
-                (None, Some(rule)) => (renamed(&field.name, &rule.value), field.ident.span()),
-                (None, None) => (field.name.clone(), field.ident.span()),
-            }
-        };
         if serde.says("skip_serializing").is_none() {
-            write.push(key(rename.write, rule.write));
+            write.push(key(field, rename.write, rule.write));
         }
         if serde.says("skip_deserializing").is_none() {
-            read.push(key(rename.read, rule.read));
+            read.push(key(field, rename.read, rule.read));
             read.extend(serde.texts("alias").map(|alias| (alias.value, alias.span)));
         }
         Self { write, read }
     }
+}
+
+/// The key of a field with this name of its own, or in a struct with this rule, and the place that gives it.
+fn key(field: &Field, rename: Option<Spanned<String>>, rule: Option<Spanned<String>>) -> (String, Span) {
+    match (rename, rule) {
+        (Some(name), _) => (name.value, name.span),
+        (None, Some(rule)) => (renamed(&field.name, &rule.value), field.ident.span()),
+        (None, None) => (field.name.clone(), field.ident.span()),
+    }
+}
+
+/// The key under which a field of a struct with these attributes is written, unless it is skipped or
+/// flattened.
+#[cfg(feature = "generate")]
+pub(crate) fn written_key(field: &Field, container: &SerdeAttrs) -> String {
+    key(field, field.serde.both_ways("rename").write, container.both_ways("rename_all").write).0
 }
 
 /// The key that one of serde's rules for `rename_all` makes of a field's name.

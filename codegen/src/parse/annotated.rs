@@ -134,9 +134,14 @@ fn is_read(field: &syn::Field) -> bool {
 
 /// The derives among those that an attribute names.
 fn derives(attr: &Attribute) -> impl Iterator<Item = Derive> {
+    derive_names(attr).filter_map(|name| derive_of_name(&name))
+}
+
+/// The last names of all derives that an attribute names.
+pub(crate) fn derive_names(attr: &Attribute) -> impl Iterator<Item = String> {
     let paths = match attr.path().is_ident("derive") {
         true => attr.parse_args_with(Punctuated::<Path, Token![,]>::parse_terminated).unwrap_or_default(),
         false => Punctuated::new(),
     };
-    paths.into_iter().filter_map(|path| derive_of_name(&path.segments.last()?.ident.unraw().to_string()))
+    paths.into_iter().filter_map(|path| Some(path.segments.last()?.ident.unraw().to_string()))
 }

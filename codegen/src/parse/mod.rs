@@ -12,6 +12,7 @@ use crate::{
     names::Name,
     source::{Condition, Error, Location, Module, Sources, adopt, is_group_version, locate},
 };
+pub(crate) use annotated::derive_names;
 use annotated::{Derive, annotated};
 
 /// One annotated item, and where it was found.
