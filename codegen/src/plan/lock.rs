@@ -44,10 +44,12 @@ impl Lock {
         };
         loop {
             let mut made = Folders::default();
-            made.make(folder).map_err(failed)?;
-            let file = match open(folder) {
-                // The run that had made it has removed it.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            let file = match made.make(folder).and_then(|()| open(folder)) {
+                // The run that had made it, or a folder above it, has removed it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    made.unmake();
+                    continue;
+                }
                 file => file.map_err(failed)?,
             };
             match attempt(&file) {
@@ -134,6 +136,26 @@ mod tests {
         std::fs::write(folder.join("file"), "").unwrap();
         drop(lock);
         assert!(folder.join("file").exists());
+    }
+
+    #[test]
+    fn runs_that_make_the_same_folder_at_once_all_get_their_turn() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("one");
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..2_000).for_each(|_| drop(Lock::exclusive(&path, || ()).unwrap())));
+            }
+        });
+        assert!(!path.exists());
+        // One of them may make a folder within that of another.
+        let nested = path.join("two");
+        std::thread::scope(|scope| {
+            for path in [&path, &nested, &path, &nested] {
+                scope.spawn(move || (0..2_000).for_each(|_| drop(Lock::exclusive(path, || ()).unwrap())));
+            }
+        });
+        assert!(!nested.exists());
     }
 
     #[test]

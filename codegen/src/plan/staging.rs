@@ -60,12 +60,24 @@ impl Drop for Staging {
 pub(super) struct Folders(Vec<PathBuf>);
 
 impl Folders {
-    /// Makes a folder and those above it, where there are none.
+    /// Makes a folder and those above it, where there are none. Another run may make the same ones meanwhile,
+    /// and remove its own again: one that it has made is its own, and an error of the kind `NotFound` says
+    /// that it has removed one.
     pub fn make(&mut self, folder: &Path) -> io::Result<()> {
         let missing: Vec<_> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
         for folder in missing.into_iter().rev().filter(|folder| !folder.as_os_str().is_empty()) {
-            fs::create_dir(folder)?;
-            self.0.push(folder.to_path_buf());
+            match fs::create_dir(folder) {
+                Ok(()) => self.0.push(folder.to_path_buf()),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    // It can be gone again by now, which this look reports as `NotFound`. One look decides:
+                    // with a second one it could go in between.
+                    let there = fs::symlink_metadata(folder)?;
+                    if !(there.is_dir() || there.is_symlink() && folder.is_dir()) {
+                        return Err(error);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
         }
         Ok(())
     }
