@@ -70,6 +70,8 @@ pub struct Writer {
     time: Option<String>,
     force: bool,
     reset: FieldSet,
+    blank: Option<Value>,
+    keeps_nulls: bool,
 }
 
 /// Why an object cannot be written.
@@ -154,6 +156,8 @@ impl Writer {
             time: None,
             force: false,
             reset: FieldSet::new(),
+            blank: None,
+            keeps_nulls: false,
         }
     }
 
@@ -185,6 +189,24 @@ impl Writer {
         Self { reset: fields, ..self }
     }
 
+    /// Sets how an object looks before its creation, for updates that create one. Nobody owns the existence of
+    /// what it has.
+    ///
+    /// The API server compares a new object of its own kinds with an empty one, which has all parts that are
+    /// always written: `{ "metadata": {}, "spec": { "containers": null }, "status": {} }`. Custom resources
+    /// have none.
+    #[must_use]
+    pub fn blank(self, object: Value) -> Self {
+        Self { blank: Some(object), ..self }
+    }
+
+    /// Leaves the nulls of an applied configuration in the object, even where the schema does not know null. The API
+    /// server does so with custom resources, whose validation refuses the nulls.
+    #[must_use]
+    pub fn keep_nulls(self) -> Self {
+        Self { keeps_nulls: true, ..self }
+    }
+
     /// Applies a configuration to the live object, or creates the object if there is none.
     ///
     /// If the object does not change, the time of the manager's entry stays the same. If the live object has
@@ -214,9 +236,9 @@ impl Writer {
 
         let is_changed = !json::equal(&object, &live);
         let mut object = if is_changed { object } else { live };
-        if is_changed {
+        if is_changed && !self.keeps_nulls {
             typed::drop_nulls(&mut object, schema);
-        } else {
+        } else if !is_changed {
             own.time = last.and_then(|last| last.time);
         }
         own.fields = stripped(fields);
@@ -241,7 +263,11 @@ impl Writer {
         if live.is_some() && managed.entries().is_empty() {
             return Ok(object);
         }
-        let live = live.map_or_else(|| new_object(new), without_managed_fields);
+        let live = match (live, &self.blank) {
+            (Some(live), _) => without_managed_fields(live),
+            (None, Some(blank)) => blank.clone(),
+            (None, None) => new_object(new),
+        };
         typed::validate(&object, schema, Duplicates::Allowed)
             .map_err(|errors| ApplyError::InvalidNew { object: description(&object), errors })?;
         check_live(&live, schema)?;

@@ -21,6 +21,15 @@ pub(super) fn schema(api_version: &str, kind: &str) -> Option<Schema> {
     kind.schema.get_or_init(|| KUBERNETES.read(kind.definition)).clone()
 }
 
+/// Returns the name of the definition of a kind, and with it all that it refers to.
+pub(super) fn definitions(
+    api_version: &str,
+    kind: &str,
+) -> Option<(&'static str, serde_json::Map<String, Value>)> {
+    let definition = KUBERNETES.kinds.get(&(api_version, kind))?.definition;
+    Some((definition, KUBERNETES.with_references(definition)?))
+}
+
 /// Where the definitions are.
 struct Kubernetes {
     /// The text of each definition.

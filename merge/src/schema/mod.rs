@@ -15,10 +15,13 @@
 mod kubernetes;
 mod object_meta;
 mod open_api;
+mod shape;
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;
+
+pub use shape::{ScalarShape, Shape};
 
 /// How the values of a kind merge.
 ///
@@ -244,6 +247,29 @@ impl Schema {
     #[cfg(feature = "kubernetes")]
     pub fn kubernetes(api_version: &str, kind: &str) -> Option<Self> {
         kubernetes::schema(api_version, kind)
+    }
+
+    /// Returns the OpenAPI definitions from which [`Schema::kubernetes`] is read: the name of that of the kind, and
+    /// with it all that it refers to, by their names.
+    ///
+    /// A definition has types, defaults, and how its fields merge, but no descriptions. A `$ref` is the bare name of
+    /// another definition.
+    ///
+    /// ```
+    /// use genclient_merge::Schema;
+    ///
+    /// let (name, definitions) =
+    ///     Schema::kubernetes_definitions("v1", "Service").expect("it is one of Kubernetes' own kinds");
+    /// assert_eq!(name, "io.k8s.api.core.v1.Service");
+    /// let ports = &definitions["io.k8s.api.core.v1.ServiceSpec"]["properties"]["ports"];
+    /// assert_eq!(ports["items"]["$ref"], "io.k8s.api.core.v1.ServicePort");
+    /// ```
+    #[cfg(feature = "kubernetes")]
+    pub fn kubernetes_definitions(
+        api_version: &str,
+        kind: &str,
+    ) -> Option<(&'static str, serde_json::Map<String, serde_json::Value>)> {
+        kubernetes::definitions(api_version, kind)
     }
 
     /// Returns the schema for objects that nothing is known about: objects are shared field by field, lists

@@ -137,7 +137,12 @@ fn item_key(schema: &Schema, list: &List, keys: &[String], item: &Value) -> Resu
     let present: Vec<(&String, &Value)> =
         keys.iter().filter_map(|key| Some((key, fields.get(key).or_else(|| default(key))?))).collect();
     if present.is_empty() {
-        return Err(format!("an item has none of the key fields {}", keys.join(", ")));
+        let keys: Vec<_> = keys.iter().map(|key| format!("{key:?}")).collect();
+        return Err(format!(
+            "associative list with keys has an element that omits all key fields [{}] (and doesn't have default \
+             values for any key fields)",
+            keys.join(" ")
+        ));
     }
     Ok(ItemKey::new(present.into_iter().map(|(key, value)| (key.as_str(), value.clone()))))
 }

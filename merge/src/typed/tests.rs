@@ -80,21 +80,21 @@ fn a_writer_owns_leaves_items_and_entries_of_maps() {
 #[test]
 fn invalid_values_are_named_by_their_path() {
     for (value, message) in [
-        (json!({ "number": "1" }), ".number: expected a number, got a string"),
-        (json!({ "text": 1 }), ".text: expected a string, got a number"),
-        (json!({ "struct": [] }), ".struct: expected an object, got a list"),
+        (json!({ "number": "1" }), ".number: expected numeric (int or float), got string"),
+        (json!({ "text": 1 }), ".text: expected string, got &value.valueUnstructured{Value:1}"),
+        (json!({ "struct": [] }), ".struct: expected map, got &{[]}"),
         (json!({ "struct": { "c": 1 } }), ".struct.c: field not declared in schema"),
-        (json!({ "whole": { "a": 1 } }), ".whole.a: expected a string, got a number"),
-        (json!({ "set": {} }), ".set: expected a list, got an object"),
+        (json!({ "whole": { "a": 1 } }), ".whole.a: expected string, got &value.valueUnstructured{Value:1}"),
+        (json!({ "set": {} }), ".set: expected list, got &{map[]}"),
         (json!({ "set": [null] }), ".set: element 0: a set must not contain null"),
         (json!({ "set": ["a", "a"] }), ".set: duplicate entries for key [=\"a\"]"),
         (json!({ "keyed": ["a"] }), ".keyed: element 0: a list with keys must contain objects only"),
         (
             json!({ "keyed": [{ "name": "n", "value": "x" }] }),
-            ".keyed[name=\"n\",protocol=\"TCP\"].value: expected a number, got a string",
+            ".keyed[name=\"n\",protocol=\"TCP\"].value: expected numeric (int or float), got string",
         ),
-        (json!({ "plain": ["a", 1] }), ".plain[1]: expected a string, got a number"),
-        (json!([]), "expected an object, got a list"),
+        (json!({ "plain": ["a", 1] }), ".plain[1]: expected string, got &value.valueUnstructured{Value:1}"),
+        (json!([]), "expected map, got &{[]}"),
     ] {
         let errors = validate(&value, &schema(), Duplicates::Refused).unwrap_err();
         assert_eq!(errors[0].to_string(), message, "{value}");
@@ -110,7 +110,10 @@ fn invalid_values_are_named_by_their_path() {
     } } }))
     .expect("the schema is valid");
     let errors = validate(&json!({ "l": [{ "x": "1" }] }), &keys_without_defaults, Duplicates::Refused);
-    assert_eq!(errors.unwrap_err()[0].to_string(), ".l: element 0: an item has none of the key fields a, b");
+    assert_eq!(
+        errors.unwrap_err()[0].to_string(),
+        ".l: element 0: associative list with keys has an element that omits all key fields [\"a\" \"b\"] (and doesn't have default values for any key fields)"
+    );
 }
 
 #[test]

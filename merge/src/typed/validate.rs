@@ -64,7 +64,7 @@ impl Validator<'_> {
                     self.path.pop();
                 }
             }
-            other => self.error(format!("expected an object, got {}", json::type_name(other))),
+            other => self.error(format!("expected map, got &{{{}}}", go_text(other))),
         }
     }
 
@@ -72,7 +72,7 @@ impl Validator<'_> {
         let items = match value {
             Value::Null => return,
             Value::Array(items) => items,
-            other => return self.error(format!("expected a list, got {}", json::type_name(other))),
+            other => return self.error(format!("expected list, got &{{{}}}", go_text(other))),
         };
         let mut seen = BTreeSet::new();
         for (index, item) in items.iter().enumerate() {
@@ -107,10 +107,57 @@ pub(super) fn check_scalar(scalar: Scalar, value: &Value) -> Result<(), String> 
         (Scalar::String, Value::String(_)) => return Ok(()),
         (Scalar::Boolean, Value::Bool(_)) => return Ok(()),
         (Scalar::Any, Value::Number(_) | Value::String(_) | Value::Bool(_)) => return Ok(()),
-        (Scalar::Number, _) => "a number",
-        (Scalar::String, _) => "a string",
-        (Scalar::Boolean, _) => "a boolean",
-        (Scalar::Any, _) => "a scalar",
+        (Scalar::Number, _) => {
+            return Err(format!("expected numeric (int or float), got {}", go_type(value)));
+        }
+        (Scalar::String, _) => "string",
+        (Scalar::Boolean, _) => "boolean",
+        (Scalar::Any, _) => return Err(format!("expected any scalar, got &{{{}}}", go_text(value))),
     };
-    Err(format!("expected {expected}, got {}", json::type_name(value)))
+    Err(format!("expected {expected}, got &value.valueUnstructured{{Value:{}}}", go_syntax(value)))
+}
+
+/// Names the Go type of a value, as `%T` does.
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}
+
+/// Prints a value as Go prints it, as `%v` does.
+fn go_text(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => format!("[{}]", items.iter().map(go_text).collect::<Vec<_>>().join(" ")),
+        Value::Object(fields) => {
+            let fields: Vec<_> =
+                fields.iter().map(|(key, value)| format!("{key}:{}", go_text(value))).collect();
+            format!("map[{}]", fields.join(" "))
+        }
+        scalar => scalar.to_string(),
+    }
+}
+
+/// Prints a value in Go's syntax, as `%#v` does.
+fn go_syntax(value: &Value) -> String {
+    match value {
+        Value::Null => "interface {}(nil)".to_owned(),
+        Value::Array(items) => {
+            let items: Vec<_> = items.iter().map(go_syntax).collect();
+            format!("[]interface {{}}{{{}}}", items.join(", "))
+        }
+        Value::Object(fields) => {
+            let fields: Vec<_> =
+                fields.iter().map(|(key, value)| format!("{key:?}:{}", go_syntax(value))).collect();
+            format!("map[string]interface {{}}{{{}}}", fields.join(", "))
+        }
+        scalar => scalar.to_string(),
+    }
 }

@@ -41,6 +41,15 @@ fn what_names_an_object_is_not_owned() {
 }
 
 #[test]
+fn a_null_goes_unless_it_is_to_stay() {
+    let config = network(json!({ "cidr": "x", "gateway": null }));
+    let object = writer("a").apply(None, &config, &schema()).expect("there is no conflict");
+    assert_eq!(object["spec"], json!({ "cidr": "x" }));
+    let object = writer("a").keep_nulls().apply(None, &config, &schema()).expect("there is no conflict");
+    assert_eq!(object["spec"], json!({ "cidr": "x", "gateway": null }));
+}
+
+#[test]
 fn another_value_for_a_field_of_somebody_else_is_a_conflict() {
     let live = apply("a", None, json!({ "cidr": "x", "gateway": "g" }));
     assert_eq!(
@@ -203,7 +212,7 @@ fn a_configuration_must_be_one_of_the_writer() {
     assert_eq!(
         conflict("a", &broken, json!({})),
         "failed to create typed live object (/n; samplecrd.k8s.io/v1, Kind=Network): .spec.cidr: \
-         expected a string, got a number"
+         expected string, got &value.valueUnstructured{Value:1}"
     );
     broken["metadata"]["managedFields"] = json!({});
     assert_eq!(
