@@ -10,7 +10,9 @@
 //! ```no_run
 //! use std::{error::Error, time::Duration};
 //!
-//! use genclient_runtime::{Action, Event, InformerFactory, ObjectKey, WorkQueue, client};
+//! use genclient_runtime::{
+//!     Action, InformerFactory, ObjectKey, WorkQueue, client, control_loop::ControlLoop, enqueue,
+//! };
 //! use k8s_openapi::api::core::v1::ConfigMap;
 //!
 //! #[tokio::main]
@@ -20,15 +22,10 @@
 //!     let config_maps = factory.informer::<ConfigMap>();
 //!
 //!     let queue = WorkQueue::new("config-maps");
-//!     let keys = queue.clone();
-//!     config_maps.add_event_handler(move |event: &Event<ConfigMap>| {
-//!         keys.add(event.key());
-//!     });
-//!     factory.start();
-//!     factory.wait_for_cache_sync(Duration::from_secs(30)).await?;
+//!     config_maps.add_event_handler(enqueue::changed(&queue));
 //!
 //!     let lister = config_maps.lister();
-//!     let workers = queue.run(2, move |key: ObjectKey| {
+//!     let reconcile = move |key: ObjectKey| {
 //!         let lister = lister.clone();
 //!         async move {
 //!             match lister.store().get(&key) {
@@ -37,15 +34,10 @@
 //!             }
 //!             Ok::<_, genclient_runtime::Error>(Action::await_change())
 //!         }
-//!     });
-//!     let shutdown = async {
-//!         tokio::signal::ctrl_c().await?;
-//!         queue.shutdown(Duration::from_secs(10)).await;
-//!         std::io::Result::Ok(())
 //!     };
-//!     let ((), stopped) = tokio::join!(workers, shutdown);
-//!     factory.shutdown().await;
-//!     Ok(stopped?)
+//!     let shutdown = async { tokio::signal::ctrl_c().await.unwrap_or_default() };
+//!     ControlLoop::new("config map", queue).factory(&factory).run(2, reconcile, shutdown).await?;
+//!     Ok(())
 //! }
 //! ```
 //!
@@ -57,7 +49,10 @@
 //! | [`informer`] | the cache of a kind, and the handlers and streams of its changes |
 //! | [`lister`] | typed reads of the cache |
 //! | [`workqueue`] | keys with delays, priorities, retries and workers |
+//! | [`enqueue`] | handlers that queue the keys of changed objects, or of their owners |
+//! | [`control_loop`] | waits for the caches, runs the workers, shuts down in order |
 //! | [`events`] | Kubernetes events about the objects of a controller |
+//! | `cli` | with the feature `cli`: the flags, the log and the signals of a controller's program |
 //!
 //! | when you need it | |
 //! | --- | --- |
@@ -67,6 +62,7 @@
 //! | [`selector`] | label selectors with the API server's grammar |
 //! | [`retry`] | retries of a write that conflicts with another one |
 //! | [`owner`] | owner references |
+//! | [`conditions`] | the conditions of a status |
 //! | [`scheme`] | manifests decoded into the types of a clientset |
 //! | [`crd`] | CRD manifests of annotated types |
 //! | [`metrics`] | the name and meaning of every metric |
@@ -91,12 +87,17 @@ pub mod __private;
 pub mod apply;
 pub mod backoff;
 mod bucket;
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod client;
 mod clip;
+pub mod conditions;
+pub mod control_loop;
 pub mod crd;
 mod decode;
 mod delta;
 pub mod dynamic;
+pub mod enqueue;
 pub mod error;
 pub mod events;
 pub mod factory;

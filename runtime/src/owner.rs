@@ -3,6 +3,8 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Resource;
 
+use crate::object::{ObjectKey, Watched};
+
 /// Returns a reference that makes `owner` an owner of an object. The server deletes the object after its
 /// last owner is gone.
 ///
@@ -30,6 +32,33 @@ pub fn controller_ref<K: Resource<DynamicType = ()>>(owner: &K) -> OwnerReferenc
 pub fn controller_of<C: Resource>(child: &C) -> Option<&OwnerReference> {
     let references = child.meta().owner_references.as_deref()?;
     references.iter().find(|reference| reference.controller == Some(true))
+}
+
+/// Returns the key of the controller of an object, if the controller is of the kind `O`, in any version.
+///
+/// ```
+/// use genclient_runtime::{ObjectKey, owner::controller_key};
+/// use k8s_openapi::api::{apps::v1::{Deployment, ReplicaSet}, core::v1::Pod};
+///
+/// let pod: Pod = serde_json::from_value(serde_json::json!({ "metadata": {
+///     "name": "web-7f9", "namespace": "default",
+///     "ownerReferences": [
+///         { "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "1b0c", "controller": true },
+///     ],
+/// } }))?;
+/// assert_eq!(controller_key::<ReplicaSet>(&pod), Some(ObjectKey::namespaced("default", "web")));
+/// assert_eq!(controller_key::<Deployment>(&pod), None);
+/// # Ok::<_, serde_json::Error>(())
+/// ```
+pub fn controller_key<O: Watched>(child: &impl Resource) -> Option<ObjectKey> {
+    let reference = controller_of(child)?;
+    let owner = O::api_resource();
+    let group = reference.api_version.rsplit_once('/').map_or("", |(group, _)| group);
+    if reference.kind != owner.kind || group != owner.group {
+        return None;
+    }
+    let namespace = child.meta().namespace.clone().filter(|_| O::is_namespaced());
+    Some(ObjectKey { namespace, name: reference.name.clone() })
 }
 
 /// Returns whether `owner` is the controller of `child`.
@@ -77,6 +106,24 @@ mod tests {
         assert!(!is_controlled_by(&child, &owner("b")), "an owner that is not the controller");
         assert!(!is_controlled_by(&child, &owner("c")), "the same name created again");
         assert!(!is_controlled_by(&Pod::default(), &owner("a")), "no owner at all");
+    }
+
+    #[test]
+    fn the_key_of_the_controller_is_that_of_its_kind_in_any_version_and_in_its_scope() {
+        use k8s_openapi::api::{apps::v1::Deployment, core::v1::Node};
+        let mut child = child_of(vec![owner_ref(&owner("b")), controller_ref(&owner("a"))]);
+        child.metadata.namespace = Some("default".into());
+        assert_eq!(controller_key::<ConfigMap>(&child), Some(ObjectKey::namespaced("default", "owner")));
+        assert_eq!(controller_key::<Deployment>(&child), None, "another kind");
+        let reference = &mut child.metadata.owner_references.as_mut().unwrap()[1];
+        (reference.kind, reference.api_version) = ("Deployment".into(), "apps/v1beta1".into());
+        assert_eq!(controller_key::<Deployment>(&child), Some(ObjectKey::namespaced("default", "owner")));
+        let reference = &mut child.metadata.owner_references.as_mut().unwrap()[1];
+        (reference.kind, reference.api_version) = ("Deployment".into(), "example.com/v1".into());
+        assert_eq!(controller_key::<Deployment>(&child), None, "the kind of another group");
+        let reference = &mut child.metadata.owner_references.as_mut().unwrap()[1];
+        (reference.kind, reference.api_version) = ("Node".into(), "v1".into());
+        assert_eq!(controller_key::<Node>(&child), Some(ObjectKey::cluster("owner")));
     }
 
     #[test]

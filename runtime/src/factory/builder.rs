@@ -89,6 +89,13 @@ impl<F: From<InformerFactory>> InformerFactoryBuilder<F> {
         self
     }
 
+    /// Restricts the informers to these namespaces, such as those of a flag. Without any they watch all.
+    #[must_use]
+    pub fn namespaces(mut self, namespaces: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.settings.namespaces.extend(namespaces.into_iter().map(Into::into));
+        self
+    }
+
     /// Changes the list options of every informer: selectors, page size, backoff, timeouts.
     #[must_use]
     pub fn tweak_list_options(mut self, tweak: impl FnOnce(&mut ListOptions)) -> Self {

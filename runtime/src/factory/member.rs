@@ -2,6 +2,7 @@
 
 use std::any::Any;
 
+use futures::{FutureExt, future::BoxFuture};
 use parking_lot::Mutex;
 use tokio::{runtime::Handle, sync::watch};
 use tokio_util::task::TaskTracker;
@@ -49,6 +50,8 @@ pub(super) trait AnyMember: Send + Sync {
     /// Starts the informer and its reflectors, unless they are started.
     fn start(&self, client: &kube::Client, settings: &Settings, runtime: &Handle);
     fn stop(&self);
+    /// Waits until the informer has ended.
+    fn stopped(&self) -> BoxFuture<'_, ()>;
     /// Everything that runs for the informer.
     fn tasks(&self) -> TaskTracker;
     fn sync_signal(&self) -> SyncReceiver;
@@ -114,6 +117,10 @@ impl<K: Decodable> AnyMember for Member<K> {
 
     fn stop(&self) {
         self.informer.stop();
+    }
+
+    fn stopped(&self) -> BoxFuture<'_, ()> {
+        self.informer.stopped().boxed()
     }
 
     fn tasks(&self) -> TaskTracker {

@@ -4,7 +4,8 @@
 //!   For a kind that is known only at run time it is one per type and kind; see [`dynamic`](crate::dynamic).
 //! - **`start` can be called any number of times.** It starts the informers that do not run yet.
 //! - **An informer can be stopped without the others.** It does not start again.
-//! - **`wait_for_cache_sync` has a deadline.** Its error names each type that did not sync, and why.
+//! - **`wait_for_cache_sync` has a deadline.** Its error names each type that did not sync, and why. `synced`
+//!   has none, and logs what it waits for.
 //!
 //! # Caching less
 //!
@@ -60,10 +61,10 @@ mod member;
 
 use std::{any::TypeId, fmt, sync::Arc, time::Duration};
 
-use futures::future::join_all;
+use futures::future::{join_all, select_all};
 use kube::core::{DynamicObject, GroupVersionResource, PartialObjectMeta};
 use parking_lot::Mutex;
-use tokio::runtime::Handle;
+use tokio::{runtime::Handle, time::Instant};
 use tokio_util::task::TaskTracker;
 
 use self::{
@@ -130,6 +131,28 @@ impl fmt::Display for NotSynced {
         write!(f, "{}: {}", self.resource, self.reason)
     }
 }
+
+/// An informer that ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EndedInformer {
+    /// The resource, such as `networks.samplecrd.k8s.io/v1`.
+    pub resource: String,
+    /// Whether the informer cached metadata only.
+    pub metadata_only: bool,
+    /// Why it ended.
+    pub reason: String,
+}
+
+impl fmt::Display for EndedInformer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = if self.metadata_only { "metadata informer" } else { "informer" };
+        write!(f, "the {what} of {}", self.resource)
+    }
+}
+
+/// The interval at which a cache that does not sync is logged.
+const SYNC_REPORT: Duration = Duration::from_secs(10);
 
 /// Owns one shared informer per type, or per type and run-time kind. Cheap to clone.
 ///
@@ -367,6 +390,35 @@ impl InformerFactory {
             .map(|member| NotSynced { resource: member.resource(), reason: member.reason() })
             .collect();
         if late.is_empty() { Ok(()) } else { Err(CacheSyncError::NotSynced(late)) }
+    }
+
+    /// Waits until every requested informer is synced, however long that takes, and logs every ten seconds
+    /// what it is waiting for.
+    ///
+    /// A factory with a bad value never syncs; see [`try_build`](InformerFactoryBuilder::try_build).
+    pub async fn synced(&self) {
+        loop {
+            let next_report = Instant::now() + SYNC_REPORT;
+            let Err(error) = self.wait_for_cache_sync(SYNC_REPORT).await else { return };
+            tracing::info!("still waiting for informer caches to sync: {error}");
+            tokio::time::sleep_until(next_report).await;
+        }
+    }
+
+    /// Waits until one of the informers that were requested before the call ends, for any reason, and returns
+    /// which one and why.
+    pub async fn informer_ended(&self) -> EndedInformer {
+        let members = self.members();
+        if members.is_empty() {
+            return std::future::pending().await;
+        }
+        let (_, first, _) = select_all(members.iter().map(|member| member.stopped())).await;
+        let member = &members[first];
+        EndedInformer {
+            resource: member.resource(),
+            metadata_only: member.followed().metadata_only,
+            reason: member.reason(),
+        }
     }
 
     /// Stops every informer, and waits until their watches are closed and their handlers have returned.

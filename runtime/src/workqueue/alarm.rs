@@ -31,6 +31,7 @@ pub(super) struct Alarms {
 
 impl Alarms {
     /// Returns whether the first alarm still runs, as a cheap check that there is one.
+    #[inline]
     pub fn are_set(&self) -> bool {
         self.tasks.first().is_some_and(|(_, task)| !task.is_finished())
     }

@@ -27,7 +27,7 @@ use crate::bucket::later;
 
 /// The longest pause between two tries to lock the queue, in turns of a loop that does nothing. A thread that
 /// still finds it locked goes to sleep.
-const LONGEST_PAUSE: u32 = 64;
+const LONGEST_PAUSE: u32 = 512;
 
 /// A handle to a queue of keys; clones share the queue. [The module](super) states the guarantees.
 pub struct WorkQueue<T: Key> {
@@ -179,7 +179,9 @@ impl<T: Key> WorkQueue<T> {
         };
         let (wake, measure) = (locked.sleepers.wake(promoted.ready), inner.measure.get());
         drop(locked);
-        inner.announce(promoted, wake, measure);
+        if promoted.added > 0 {
+            inner.announce(promoted, wake, measure);
+        }
         match flow {
             ControlFlow::Continue(asleep) => ControlFlow::Continue(asleep),
             ControlFlow::Break(taken) => ControlFlow::Break(taken.map(|taken| {
@@ -210,11 +212,18 @@ impl<T: Key> Inner<T> {
         inner
     }
 
-    /// Locks the queue. It is locked for a fraction of a microsecond at a time, which is shorter than it
-    /// takes to put a thread to sleep and to wake it, so a thread tries for a while before it sleeps. The
-    /// pauses grow, because a thread that keeps the lock for several calls in a row also keeps the state in
-    /// the cache of its processor.
+    /// Locks the queue.
+    #[inline]
     pub fn lock(&self) -> MutexGuard<'_, Locked<T>> {
+        self.locked.try_lock().unwrap_or_else(|| self.lock_contended())
+    }
+
+    /// Locks a queue that is locked. It is locked for a fraction of a microsecond at a time, which is
+    /// shorter than it takes to put a thread to sleep and to wake it, so a thread tries for a while before
+    /// it sleeps. The pauses grow, because a thread that keeps the lock for several calls in a row also
+    /// keeps the state in the cache of its processor.
+    #[cold]
+    fn lock_contended(&self) -> MutexGuard<'_, Locked<T>> {
         let mut pause = 1;
         while pause <= LONGEST_PAUSE {
             if let Some(locked) = self.locked.try_lock() {

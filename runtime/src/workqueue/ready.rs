@@ -53,21 +53,25 @@ struct Level {
 
 impl Ready {
     /// Returns the number of live tickets.
+    #[inline]
     pub fn len(&self) -> usize {
         self.live
     }
 
     /// Appends a slot to a priority.
+    #[inline]
     pub fn push(&mut self, slot: usize, priority: Priority) -> Ticket {
         self.live += 1;
         self.issue(slot, priority)
     }
 
     /// Moves a slot that has a ticket to the end of another priority. The old ticket is dead.
+    #[inline]
     pub fn move_to(&mut self, slot: usize, priority: Priority) -> Ticket {
         self.issue(slot, priority)
     }
 
+    #[inline]
     fn issue(&mut self, slot: usize, priority: Priority) -> Ticket {
         let number = self.issued;
         self.issued += 1;

@@ -16,6 +16,7 @@ pub(super) struct Sleepers {
 
 impl Sleepers {
     /// Returns how many sleepers to wake for this many new keys.
+    #[inline]
     pub fn wake(&mut self, keys: usize) -> usize {
         let wake = keys.min(self.asleep.saturating_sub(self.woken));
         self.woken += wake;

@@ -2,47 +2,71 @@
 //!
 //! Each key that is queued, delayed or running has one slot, which owns the key. The order, the
 //! delays and the set of running keys hold slot numbers.
+//!
+//! The state is kept small, because a long queue does not fit into the processor's cache, and waiting
+//! for memory is most of the work: a slot with a key of 16 bytes is one cache line.
 
-use std::{collections::BTreeMap, mem};
+use std::{collections::BTreeSet, mem};
 
-use hashbrown::HashTable;
 use slab::Slab;
 use tokio::time::{Duration, Instant};
 
 use super::{
     Added, Priority, Shutdown,
+    index::Index,
+    moment::{Epoch, Moment},
     ready::{Ready, Ticket},
     shutdown::Stage,
 };
 
-/// The end of a delay, with a number that orders delays with the same end.
-type Due = (Instant, u64);
+/// The delay of a slot.
+#[derive(Clone, Copy, Debug)]
+struct Delay {
+    at: Moment,
+    /// Orders delays that end at the same moment.
+    number: u32,
+    /// The least priority that the key has at the end.
+    priority: Priority,
+}
+
+/// A delay in the order of their ends, with its slot.
+type Due = (Moment, u32, u32);
 
 #[derive(Debug)]
 struct Slot<T> {
     key: T,
-    /// Stored so that the index never hashes a key again.
-    hash: u64,
+    hash: u32,
     phase: Phase,
-    delay: Option<(Due, Priority)>,
+    delay: Option<Delay>,
 }
 
-/// What a slot waits for. `since` is `None` if the queue is not measured.
+/// What a slot waits for. A moment is `None` if the queue is not measured.
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     /// The end of its delay, or nothing: then the slot is about to be removed.
     Delayed,
     Queued {
-        ticket: Ticket,
-        since: Option<Instant>,
+        /// The number and the priority of its ticket; a [`Ticket`] would make the slot larger.
+        number: u64,
+        priority: Priority,
+        since: Option<Moment>,
     },
     Running {
         /// The index of the slot in `running`.
-        position: usize,
-        since: Option<Instant>,
-        /// Set if the key was added while it was running.
-        again: Option<(Priority, Option<Instant>)>,
+        position: u32,
+        since: Option<Moment>,
+        /// The priority for the next run, if the key was added while it was running.
+        again: Option<Priority>,
+        /// When it was added.
+        added: Option<Moment>,
     },
+}
+
+impl Phase {
+    #[inline]
+    fn queued(ticket: Ticket, since: Option<Moment>) -> Self {
+        Self::Queued { number: ticket.number, priority: ticket.priority, since }
+    }
 }
 
 /// A key that a worker takes.
@@ -68,25 +92,26 @@ pub(super) struct Finished<T> {
 
 #[derive(Debug)]
 pub(super) struct State<T> {
-    /// The slots by key. Small, because every key is looked up in it twice, and seldom found in the
-    /// processor's cache where many keys are queued.
-    index: HashTable<u32>,
+    /// The slots by key.
+    index: Index,
     slots: Slab<Slot<T>>,
     ready: Ready,
-    delays: BTreeMap<Due, usize>,
-    delays_set: u64,
+    epoch: Epoch,
+    delays: BTreeSet<Due>,
+    delays_set: u32,
     /// The slots of the running keys, in no order.
-    running: Vec<usize>,
+    running: Vec<u32>,
     stage: Stage,
 }
 
 impl<T: Clone + Eq> State<T> {
     pub fn new() -> Self {
         Self {
-            index: HashTable::new(),
+            index: Index::default(),
             slots: Slab::new(),
             ready: Ready::default(),
-            delays: BTreeMap::new(),
+            epoch: Epoch::now(),
+            delays: BTreeSet::new(),
             delays_set: 0,
             running: Vec::new(),
             stage: Stage::Open,
@@ -125,7 +150,7 @@ impl<T: Clone + Eq> State<T> {
 
     /// Returns the end of the delay that ends first.
     pub fn first_delay(&self) -> Option<Instant> {
-        self.delays.first_key_value().map(|(&(at, _), _)| at)
+        self.delays.first().map(|&(at, ..)| self.epoch.instant(at))
     }
 
     /// Queues a key, and removes its delay.
@@ -133,7 +158,8 @@ impl<T: Clone + Eq> State<T> {
         if self.stage != Stage::Open {
             return Added::Refused(key);
         }
-        let slot = self.find(hash, &key).unwrap_or_else(|| self.insert(hash, key));
+        let now = now.map(|now| self.epoch.moment(now));
+        let slot = self.find_or_insert(hash, key);
         self.enqueue(slot, priority, now)
     }
 
@@ -142,7 +168,7 @@ impl<T: Clone + Eq> State<T> {
         if self.stage != Stage::Open {
             return (Added::Refused(key), false);
         }
-        let slot = self.find(hash, &key).unwrap_or_else(|| self.insert(hash, key));
+        let slot = self.find_or_insert(hash, key);
         self.delay_slot(slot, priority, at)
     }
 
@@ -160,10 +186,10 @@ impl<T: Clone + Eq> State<T> {
         if self.stage != Stage::Open {
             return promoted;
         }
-        while let Some(first) = self.delays.first_entry().filter(|first| first.key().0 <= now) {
-            let &slot = first.get();
+        let now = self.epoch.moment(now);
+        while let Some(&(_, _, slot)) = self.delays.first().filter(|(at, ..)| *at <= now) {
             // The delay's own priority is higher or the same.
-            match self.enqueue(slot, Priority::LOWEST, Some(now)) {
+            match self.enqueue(slot as usize, Priority::LOWEST, Some(now)) {
                 Added::Queued => (promoted.added, promoted.ready) = (promoted.added + 1, promoted.ready + 1),
                 Added::Rerun => promoted.added += 1,
                 Added::Merged | Added::Delayed | Added::Refused(_) => {}
@@ -178,15 +204,16 @@ impl<T: Clone + Eq> State<T> {
             return None;
         }
         let slot = self.pop()?;
-        let position = self.running.len();
+        let now = now.map(|now| self.epoch.moment(now));
         let held = &mut self.slots[slot];
-        let running = Phase::Running { position, since: now, again: None };
+        let position = number(self.running.len());
+        let running = Phase::Running { position, since: now, again: None, added: None };
         let (priority, since) = match mem::replace(&mut held.phase, running) {
-            Phase::Queued { ticket, since } => (ticket.priority, since),
+            Phase::Queued { priority, since, .. } => (priority, since),
             Phase::Delayed | Phase::Running { .. } => (Priority::NORMAL, None),
         };
         let key = held.key.clone();
-        self.running.push(slot);
+        self.running.push(number(slot));
         Some(Taken { slot, key, priority, waited: elapsed(since, now) })
     }
 
@@ -201,21 +228,21 @@ impl<T: Clone + Eq> State<T> {
         now: Option<Instant>,
     ) -> Finished<T> {
         let held = &mut self.slots[slot];
-        let Phase::Running { position, since, again } = mem::replace(&mut held.phase, Phase::Delayed) else {
+        let Phase::Running { position, since, again, added } = mem::replace(&mut held.phase, Phase::Delayed)
+        else {
             return Finished { worked: None, requeued: false, first_delay: false, removed: None };
         };
-        let worked = elapsed(since, now);
-        self.running.swap_remove(position);
-        if let Some(&moved) = self.running.get(position)
-            && let Phase::Running { position: old, .. } = &mut self.slots[moved].phase
+        let worked = elapsed(since, now.map(|now| self.epoch.moment(now)));
+        self.running.swap_remove(position as usize);
+        if let Some(&moved) = self.running.get(position as usize)
+            && let Phase::Running { position: old, .. } = &mut self.slots[moved as usize].phase
         {
             *old = position;
         }
         let (mut first_delay, mut removed) = (false, None);
-        if let Some((priority, since)) = again {
+        if let Some(priority) = again {
             let priority = retry.map_or(priority, |(retried, _)| priority.max(retried));
-            let ticket = self.ready.push(slot, priority);
-            self.slots[slot].phase = Phase::Queued { ticket, since };
+            self.slots[slot].phase = Phase::queued(self.ready.push(slot, priority), added);
         } else if let Some((priority, at)) = retry {
             (_, first_delay) = self.delay_slot(slot, priority, at);
         } else {
@@ -226,7 +253,8 @@ impl<T: Clone + Eq> State<T> {
 
     /// Returns the sum and the maximum of the times since the running keys were taken.
     pub fn work_in_progress(&self, now: Instant) -> (Duration, Duration) {
-        let ages = self.running.iter().filter_map(|&slot| match self.slots[slot].phase {
+        let now = self.epoch.moment(now);
+        let ages = self.running.iter().filter_map(|&slot| match self.slots[slot as usize].phase {
             Phase::Running { since, .. } => elapsed(since, Some(now)),
             Phase::Queued { .. } | Phase::Delayed => None,
         });
@@ -240,7 +268,8 @@ impl<T: Clone + Eq> State<T> {
             self.clear_delay(slot);
             report.queued.push(self.remove(slot));
         }
-        while let Some((_, slot)) = self.delays.pop_first() {
+        while let Some((_, _, slot)) = self.delays.pop_first() {
+            let slot = slot as usize;
             self.slots[slot].delay = None;
             match self.slots[slot].phase {
                 Phase::Running { .. } => report.delayed.push(self.slots[slot].key.clone()),
@@ -248,7 +277,7 @@ impl<T: Clone + Eq> State<T> {
             }
         }
         for &slot in &self.running {
-            let held = &mut self.slots[slot];
+            let held = &mut self.slots[slot as usize];
             if let Phase::Running { again, .. } = &mut held.phase {
                 *again = None;
             }
@@ -259,29 +288,31 @@ impl<T: Clone + Eq> State<T> {
 
     /// Returns the number of queued keys and of running keys that will run once more.
     pub fn depth(&self) -> usize {
-        let reruns = self
-            .running
-            .iter()
-            .filter(|&&slot| matches!(self.slots[slot].phase, Phase::Running { again: Some(_), .. }));
+        let reruns = self.running.iter().filter(|&&slot| {
+            matches!(self.slots[slot as usize].phase, Phase::Running { again: Some(_), .. })
+        });
         self.ready.len() + reruns.count()
     }
 
     fn find(&self, hash: u64, key: &T) -> Option<usize> {
-        self.index.find(hash, |&slot| self.slots[slot as usize].key == *key).map(|&slot| slot as usize)
+        let slot = self.index.find(half(hash), |slot| self.slots[slot as usize].key == *key)?;
+        Some(slot as usize)
     }
 
-    fn insert(&mut self, hash: u64, key: T) -> usize {
+    fn find_or_insert(&mut self, hash: u64, key: T) -> usize {
+        if let Some(slot) = self.find(hash, &key) {
+            return slot;
+        }
+        let hash = half(hash);
         let slot = self.slots.insert(Slot { key, hash, phase: Phase::Delayed, delay: None });
-        self.index.insert_unique(hash, number(slot), |&slot| self.slots[slot as usize].hash);
+        self.index.insert(hash, number(slot));
         slot
     }
 
     fn remove(&mut self, slot: usize) -> T {
-        let held = self.slots.remove(slot);
-        if let Ok(entry) = self.index.find_entry(held.hash, |&other| other == number(slot)) {
-            entry.remove();
-        }
-        held.key
+        let Slot { key, hash, .. } = self.slots.remove(slot);
+        self.index.remove(hash, number(slot));
+        key
     }
 
     fn remove_if_unused(&mut self, slot: usize) -> Option<T> {
@@ -293,63 +324,65 @@ impl<T: Clone + Eq> State<T> {
         let slots = &self.slots;
         self.ready.pop(|slot, number| {
             slots.get(slot).is_some_and(
-                |held| matches!(held.phase, Phase::Queued { ticket, .. } if ticket.number == number),
+                |held| matches!(held.phase, Phase::Queued { number: queued, .. } if queued == number),
             )
         })
     }
 
-    fn enqueue(&mut self, slot: usize, priority: Priority, now: Option<Instant>) -> Added<T> {
+    fn enqueue(&mut self, slot: usize, priority: Priority, now: Option<Moment>) -> Added<T> {
         let priority = self.clear_delay(slot).map_or(priority, |delayed| priority.max(delayed));
         let held = &mut self.slots[slot];
         match &mut held.phase {
             Phase::Delayed => {
-                let ticket = self.ready.push(slot, priority);
-                held.phase = Phase::Queued { ticket, since: now };
+                held.phase = Phase::queued(self.ready.push(slot, priority), now);
                 Added::Queued
             }
-            Phase::Queued { ticket, .. } => {
-                if priority > ticket.priority {
-                    *ticket = self.ready.move_to(slot, priority);
+            Phase::Queued { priority: known, since, .. } => {
+                if priority > *known {
+                    held.phase = Phase::queued(self.ready.move_to(slot, priority), *since);
                 }
                 Added::Merged
             }
-            Phase::Running { again: again @ None, .. } => {
-                *again = Some((priority, now));
-                Added::Rerun
-            }
-            Phase::Running { again: Some((known, _)), .. } => {
+            Phase::Running { again: Some(known), .. } => {
                 *known = priority.max(*known);
                 Added::Merged
+            }
+            Phase::Running { again, added, .. } => {
+                (*again, *added) = (Some(priority), now);
+                Added::Rerun
             }
         }
     }
 
     fn delay_slot(&mut self, slot: usize, priority: Priority, at: Instant) -> (Added<T>, bool) {
-        let held = &mut self.slots[slot];
-        let mut added = Added::Delayed;
-        let mut due = (at, self.delays_set);
-        let mut highest = priority;
-        if let Some((known, known_priority)) = held.delay {
-            added = Added::Merged;
-            highest = priority.max(known_priority);
-            if known.0 <= at {
-                due = known;
+        let mut delay = Delay { at: self.epoch.moment(at), number: self.delays_set, priority };
+        self.delays_set = self.delays_set.wrapping_add(1);
+        let known = self.slots[slot].delay;
+        if let Some(known) = known {
+            delay.priority = priority.max(known.priority);
+            if known.at <= delay.at {
+                (delay.at, delay.number) = (known.at, known.number);
             } else {
-                self.delays.remove(&known);
+                self.delays.remove(&known.due(slot));
             }
         }
-        self.delays_set += 1;
-        held.delay = Some((due, highest));
-        self.delays.insert(due, slot);
-        let first = self.delays.first_key_value().is_some_and(|(&first, _)| first == due);
-        (added, first)
+        self.slots[slot].delay = Some(delay);
+        self.delays.insert(delay.due(slot));
+        let is_first = self.delays.first() == Some(&delay.due(slot));
+        (if known.is_some() { Added::Merged } else { Added::Delayed }, is_first)
     }
 
     /// Removes the delay of a slot, and returns the priority that the key was to have at its end.
     fn clear_delay(&mut self, slot: usize) -> Option<Priority> {
-        let (due, priority) = self.slots[slot].delay.take()?;
-        self.delays.remove(&due);
-        Some(priority)
+        let delay = self.slots[slot].delay.take()?;
+        self.delays.remove(&delay.due(slot));
+        Some(delay.priority)
+    }
+}
+
+impl Delay {
+    fn due(self, slot: usize) -> Due {
+        (self.at, self.number, number(slot))
     }
 }
 
@@ -363,10 +396,32 @@ pub(super) struct Promoted {
 }
 
 /// The number of a slot. There cannot be more: a slot takes more than a hundred bytes.
+#[inline]
 fn number(slot: usize) -> u32 {
     u32::try_from(slot).expect("fewer than four billion keys")
 }
 
-fn elapsed(since: Option<Instant>, now: Option<Instant>) -> Option<Duration> {
-    Some(now?.saturating_duration_since(since?))
+/// Half a hash is kept: the index needs no more.
+#[inline]
+fn half(hash: u64) -> u32 {
+    (hash >> 32) as u32
+}
+
+#[inline]
+fn elapsed(since: Option<Moment>, now: Option<Moment>) -> Option<Duration> {
+    Some(now?.since(since?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn a_slot_with_a_key_of_16_bytes_is_one_cache_line() {
+        assert_eq!(size_of::<Slot<Arc<str>>>(), 64);
+        // The slab adds nothing to it.
+        assert_eq!(size_of::<Option<Slot<Arc<str>>>>(), 64);
+    }
 }

@@ -1,0 +1,124 @@
+//! The program around a controller: flags, a client, a log, signals, and an exit code.
+//!
+//! This module needs the feature `cli`. Its flags are structs that a program flattens into its own:
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//!
+//! use clap::Parser as _;
+//! use genclient_runtime::cli::{self, ClusterArgs, Failure, LogArgs, Shutdown};
+//!
+//! /// Says which cluster it would work on.
+//! #[derive(clap::Parser)]
+//! struct Args {
+//!     #[command(flatten)]
+//!     cluster: ClusterArgs,
+//!     #[command(flatten)]
+//!     log: LogArgs,
+//! }
+//!
+//! #[tokio::main]
+//! async fn main() -> ExitCode {
+//!     let args = Args::parse();
+//!     args.log.init(&[env!("CARGO_CRATE_NAME")]);
+//!     cli::run(|shutdown| run(args, shutdown)).await
+//! }
+//!
+//! async fn run(args: Args, shutdown: Shutdown) -> Result<(), Failure> {
+//!     let _client = args.cluster.connect().await?;
+//!     shutdown.await;
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # Guarantees
+//! - **The cluster is that of the flags.** Without `--kubeconfig`, `--context` and `--master` it is that of
+//!   `KUBECONFIG` or `~/.kube/config`, or of the pod's service account.
+//! - **The first SIGINT or SIGTERM completes [`Shutdown`], the second exits with 1 at once.**
+//! - **The exit code tells how the program ended:** 0 after an orderly end, 1 after an error, which is in the
+//!   log, and clap's 2 after wrong flags.
+
+mod cluster;
+mod log;
+mod signal;
+
+use std::{error::Error, process::ExitCode, time::Duration};
+
+pub use self::{
+    cluster::{ClusterArgs, ConnectError},
+    log::{LogArgs, LogFormat},
+    signal::{Shutdown, shutdown_signal},
+};
+
+/// Any error that ends a program.
+pub type Failure = Box<dyn Error + Send + Sync>;
+
+/// What a controller watches, and how many workers it has.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ControllerArgs {
+    /// A namespace to watch; may be given several times; by default all namespaces are watched.
+    #[arg(long = "namespace", value_name = "NAME")]
+    pub namespaces: Vec<String>,
+
+    /// The number of keys that are reconciled at the same time.
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = at_least_one)]
+    pub workers: usize,
+}
+
+/// Runs a program, which gets the shutdown signal, logs its error, and returns its exit code.
+pub async fn run<R: Future<Output = Result<(), Failure>>>(program: impl FnOnce(Shutdown) -> R) -> ExitCode {
+    // Signals are caught before anything is started that needs an orderly shutdown.
+    let ended = match shutdown_signal() {
+        Ok(shutdown) => program(shutdown).await,
+        Err(error) => Err(format!("cannot catch signals: {error}").into()),
+    };
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Parses a duration such as `30s` or `5m`, as the `value_parser` of a flag.
+///
+/// # Errors
+///
+/// Returns what is wrong with the text.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text).map_err(|error| error.to_string())
+}
+
+/// Parses a number from 1, as the `value_parser` of a flag.
+///
+/// # Errors
+///
+/// Returns an error for zero, and for anything that is not a number.
+pub fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("it must be a number from 1".to_owned()),
+        Ok(number) => Ok(number),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_needs_a_unit_and_a_count_starts_at_one() {
+        assert_eq!(duration("1m 30s"), Ok(Duration::from_secs(90)));
+        assert!(duration("30").is_err_and(|error| error.contains("unit")));
+        assert_eq!(at_least_one("3"), Ok(3));
+        for text in ["0", "-1", "many", ""] {
+            assert!(at_least_one(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_exit_code_tells_how_the_program_ended() {
+        assert_eq!(run(|_| async { Ok(()) }).await, ExitCode::SUCCESS);
+        assert_eq!(run(|_| async { Err("no cluster".into()) }).await, ExitCode::FAILURE);
+    }
+}
