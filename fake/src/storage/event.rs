@@ -1,0 +1,95 @@
+//! What happened to one object.
+
+use std::sync::{Arc, OnceLock};
+
+use bytes::{BufMut, Bytes, BytesMut};
+
+use super::Object;
+use crate::kinds::Kind;
+
+/// The type of a watch event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EventType {
+    Added,
+    Modified,
+    Deleted,
+}
+
+impl EventType {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Added => "ADDED",
+            Self::Modified => "MODIFIED",
+            Self::Deleted => "DELETED",
+        }
+    }
+}
+
+/// A change of one object.
+#[derive(Debug)]
+pub(crate) struct Event {
+    /// The resource version of the change.
+    pub(crate) version: u64,
+    /// The object before the change.
+    pub(crate) old: Option<Arc<Object>>,
+    /// The object after the change. A deletion has none.
+    pub(crate) new: Option<Arc<Object>>,
+    /// The object before the change at the version of the change, for those who see it go.
+    gone: OnceLock<Arc<Object>>,
+    /// The frames that were encoded: one for each type of event, shared by all watches of one form.
+    frames: [OnceLock<(String, Bytes)>; 3],
+}
+
+impl Event {
+    pub(crate) fn new(version: u64, old: Option<Arc<Object>>, new: Option<Arc<Object>>) -> Self {
+        Self { version, old, new, gone: OnceLock::new(), frames: Default::default() }
+    }
+
+    /// Returns the key of the object.
+    pub(crate) fn object(&self) -> Option<&Arc<Object>> {
+        self.new.as_ref().or(self.old.as_ref())
+    }
+
+    /// Returns what somebody sees who sees the objects for which `visible` holds.
+    pub(crate) fn seen(&self, visible: impl Fn(&Object) -> bool) -> Option<EventType> {
+        let was = self.old.as_deref().is_some_and(&visible);
+        let is = self.new.as_deref().is_some_and(&visible);
+        match (was, is) {
+            (false, true) => Some(EventType::Added),
+            (true, true) => Some(EventType::Modified),
+            (true, false) => Some(EventType::Deleted),
+            (false, false) => None,
+        }
+    }
+
+    /// Returns the object that an event of this type carries.
+    pub(crate) fn carried(&self, event: EventType, kind: &Kind) -> Option<&Arc<Object>> {
+        match event {
+            EventType::Added | EventType::Modified => self.new.as_ref(),
+            EventType::Deleted => {
+                let old = self.old.as_ref()?;
+                Some(self.gone.get_or_init(|| Arc::new(Object::new(old.value(kind), kind, self.version))))
+            }
+        }
+    }
+
+    /// Returns the line of a watch, encoded once for all watches of the version.
+    pub(crate) fn frame(&self, event: EventType, kind: &Kind) -> Bytes {
+        let Some(object) = self.carried(event, kind) else { return Bytes::new() };
+        let slot = &self.frames[event as usize];
+        let (prefix, shared) =
+            slot.get_or_init(|| (kind.prefix.clone(), frame(event.as_str(), object, kind)));
+        if *prefix == kind.prefix { shared.clone() } else { frame(event.as_str(), object, kind) }
+    }
+}
+
+/// Encodes the line of a watch.
+pub(crate) fn frame(event: &str, object: &Object, kind: &Kind) -> Bytes {
+    let mut buffer = BytesMut::new();
+    buffer.put_slice(b"{\"type\":\"");
+    buffer.put_slice(event.as_bytes());
+    buffer.put_slice(b"\",\"object\":");
+    object.write(kind, &mut buffer);
+    buffer.put_slice(b"}\n");
+    buffer.freeze()
+}
