@@ -18,6 +18,8 @@
 //! features = false               # give each group a Cargo feature of its own. Optional, default false
 //! crds = true                    # write CRD manifests to `crds/` in the package. Optional, default true
 //! expansions = false             # declare the hand-written module `expansions`. Optional, default false
+//! fake = false                   # write `fake::Clientset`, on an API server in memory, behind the feature `fake`.
+//!                                # Optional, default false
 //! runtime = "genclient_runtime"  # what the package calls the crate `genclient-runtime`. Optional
 //! ```
 
@@ -59,6 +61,9 @@ pub struct ClientConfig {
     /// Whether the generated code has a hand-written module `expansions`.
     #[serde(default)]
     pub expansions: bool,
+    /// Whether there is a clientset on an API server in memory, behind the Cargo feature `fake`.
+    #[serde(default)]
+    pub fake: bool,
     /// The path by which the package reaches the crate `genclient-runtime`.
     #[serde(default = "default_runtime")]
     pub runtime: String,

@@ -24,6 +24,9 @@ pub fn generate(
         model = model.with_features();
         layout.check_features(&model)?;
     }
+    if client.fake {
+        layout.check_fake(&model)?;
+    }
     Ok(render::render(&model, layout, config, client))
 }
 

@@ -12,6 +12,12 @@ use crate::{
     source::{Error, Module, Packages, ReadFile, SourceCrate, Sources},
 };
 
+/// The package of the API server in memory, which the generated module `fake` needs.
+pub const FAKE: &str = "genclient-fake";
+
+/// The Cargo feature of the generated module `fake`.
+pub const FAKE_FEATURE: &str = "fake";
+
 /// The place of one client's files, and what its code is called there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
@@ -27,6 +33,8 @@ pub struct Layout {
     pub is_new: bool,
     /// The features that the package declares, each with those that it enables.
     pub features: BTreeMap<String, Vec<String>>,
+    /// Whether the package depends on the fake.
+    pub has_fake: bool,
 }
 
 impl Layout {
@@ -46,7 +54,11 @@ impl Layout {
             (own, _) => (own, client.output.clone(), &[][..]),
         };
         let is_new = manifest.is_none();
-        let features = manifest.as_deref().map(features).unwrap_or_default();
+        let declared = manifest.as_deref().and_then(|text| toml::from_str::<Manifest>(text).ok());
+        let (features, has_fake) = declared.map_or_else(Default::default, |manifest| {
+            let has_fake = manifest.dependencies.contains_key(FAKE);
+            (manifest.features, has_fake)
+        });
         let crate_name = match manifest {
             Some(text) => crate_name(&text).ok_or_else(|| {
                 Error::new(None, format!("`{}` does not name a package", shown_manifest(&package)))
@@ -68,7 +80,44 @@ impl Layout {
             runtime: client.runtime.clone(),
             is_new,
             features,
+            has_fake,
         })
+    }
+
+    /// Checks that the package has the feature of the fake, and the dependency. One that is made gets them.
+    pub(crate) fn check_fake(&self, model: &Model) -> Result<(), Vec<Error>> {
+        let manifest = shown_manifest(&self.package);
+        let mut errors = Vec::new();
+        if let Some(group) = model
+            .groups
+            .iter()
+            .find(|group| group.feature.as_ref().is_some_and(|feature| feature.name == FAKE_FEATURE))
+        {
+            let message =
+                format!("the feature of the group `{}` and that of the fake are both `fake`", group.name);
+            errors.push(Error::new(None, message).help("set `features = false` or `fake = false`"));
+        }
+        if self.is_new {
+            return if errors.is_empty() { Ok(()) } else { Err(errors) };
+        }
+        let enabled = self.features.get(FAKE_FEATURE);
+        let wanted = [format!("dep:{FAKE}"), FAKE.to_owned()];
+        if !enabled.is_some_and(|enabled| enabled.iter().any(|name| wanted.contains(name))) {
+            let line = format!("{FAKE_FEATURE} = [\"dep:{FAKE}\"]");
+            errors.push(
+                Error::new(None, format!("`{manifest}` does not declare the feature `{FAKE_FEATURE}`"))
+                    .help(format!("add it to its `[features]`: `{line}`")),
+            );
+        }
+        if !self.has_fake {
+            let version = env!("CARGO_PKG_VERSION");
+            let line = format!("{FAKE} = {{ version = \"{version}\", optional = true }}");
+            errors.push(
+                Error::new(None, format!("`{manifest}` does not depend on `{FAKE}`"))
+                    .help(format!("add it to its `[dependencies]`: `{line}`")),
+            );
+        }
+        if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
     /// Checks that the package declares the feature of each group. One that is made gets them all.
@@ -209,16 +258,13 @@ struct Manifest {
     lib: Option<Named>,
     #[serde(default)]
     features: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    dependencies: BTreeMap<String, toml::Value>,
 }
 
 #[derive(Deserialize)]
 struct Named {
     name: Option<String>,
-}
-
-/// The features of a manifest.
-fn features(manifest: &str) -> BTreeMap<String, Vec<String>> {
-    toml::from_str(manifest).map(|manifest: Manifest| manifest.features).unwrap_or_default()
 }
 
 /// The name by which other crates import the package of a manifest.

@@ -1,6 +1,7 @@
 //! `appcontroller.k8s.io/v1alpha1`.
 
 use genclient_runtime::{GenClient, GenClientList, ListMeta, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +38,9 @@ pub struct AppServiceSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub replicas: Option<i32>,
+    /// The image of the Deployment's container; the controller has a default where it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
 }
 
 /// AppServiceStatus is what the controller last saw of an application.
@@ -46,6 +50,11 @@ pub struct AppServiceStatus {
     /// How many replicas are available.
     #[schemars(range(min = 0))]
     pub available_replicas: i32,
+    /// What the controller found out. `Available` says whether the Deployment has all its replicas, and if not,
+    /// why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    pub conditions: Vec<Condition>,
 }
 
 /// AppServiceList is a list of AppService resources.

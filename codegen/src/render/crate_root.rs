@@ -34,6 +34,12 @@ pub(super) fn render(model: &Model, client: &ClientConfig, files: &mut Files<'_>
         docs.push(String::new());
         docs.extend(model.groups.iter().filter_map(feature));
     }
+    if client.fake {
+        docs.push(String::new());
+        docs.push(
+            "The feature `fake` adds `fake::Clientset`, on an API server in memory, for tests.".to_owned(),
+        );
+    }
     docs.push(String::new());
     docs.push("Write methods of your own as extension traits of the generated types:".to_owned());
     if let Some((group, version, resource)) = model.resources().next() {
@@ -44,6 +50,7 @@ pub(super) fn render(model: &Model, client: &ClientConfig, files: &mut Files<'_>
         ("clientset", true, None),
         ("crds", client.crds && crds::has_crds(model), None),
         ("expansions", client.expansions, None),
+        ("fake", client.fake, Some(quote!(#[cfg(feature = "fake")]))),
         ("informers", !informers.is_empty(), any_condition(informers.iter().copied())),
         ("listers", !listers.is_empty(), any_condition(listers.iter().copied())),
     ];

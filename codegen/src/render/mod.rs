@@ -5,6 +5,7 @@ mod clientset;
 mod crate_root;
 mod crds;
 mod factory;
+mod fake;
 mod file;
 mod format;
 mod informer;
@@ -52,6 +53,9 @@ pub(crate) fn render(
     informer::render(model, &mut files);
     if client.crds {
         crds::render(model, &mut files);
+    }
+    if client.fake {
+        fake::render(model, client, &mut files);
     }
     files.finish()
 }

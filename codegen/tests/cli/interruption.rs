@@ -266,11 +266,11 @@ fn two_configurations_with_one_output_exclude_each_other() {
     let spawn = |folder: &str| {
         let mut command = workspace.command(&["generate"]);
         command.current_dir(workspace.path(folder)).env("CARGO", workspace.path("cargo.sh"));
-        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
     };
-    let mut runs = ["one", "two", "one", "two"].map(spawn);
-    for run in &mut runs {
-        assert_eq!(run.wait().unwrap().code(), Some(0));
+    for run in ["one", "two", "one", "two"].map(spawn) {
+        let output = run.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     }
     assert_eq!(workspace.read("log"), "started\nended\n".repeat(4));
 }

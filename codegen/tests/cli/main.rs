@@ -4,6 +4,7 @@
 
 mod commands;
 mod errors;
+mod fake;
 mod init;
 mod interruption;
 mod new_type;

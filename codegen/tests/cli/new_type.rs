@@ -63,7 +63,7 @@ fn workspace(folder: &Path) {
     let end = members + manifest[members..].find(']').unwrap() + 1;
     let mut manifest =
         format!("{}members = [\"apis\", \"generated/samplecrd\"]{}", &manifest[..members], &manifest[end..]);
-    for package in ["codegen", "codegen-macros", "runtime"] {
+    for package in ["codegen", "codegen-macros", "fake", "runtime"] {
         let there = format!("path = {:?}", here.join(package));
         manifest = manifest.replace(&format!("path = \"{package}\""), &there);
     }

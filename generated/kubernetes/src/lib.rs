@@ -131,6 +131,8 @@
 //! - `storage`: `storage.k8s.io`
 //! - `storagemigration`: `storagemigration.k8s.io`
 //!
+//! The feature `fake` adds `fake::Clientset`, on an API server in memory, for tests.
+//!
 //! Write methods of your own as extension traits of the generated types:
 //!
 //! ```text
@@ -170,6 +172,10 @@ pub mod apply;
 
 #[rustfmt::skip]
 pub mod clientset;
+
+#[cfg(feature = "fake")]
+#[rustfmt::skip]
+pub mod fake;
 
 #[cfg(
     any(

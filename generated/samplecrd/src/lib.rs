@@ -6,6 +6,8 @@
 //! - `AppService` of `appcontroller.k8s.io/v1alpha1`
 //! - `Network` of `samplecrd.k8s.io/v1`
 //!
+//! The feature `fake` adds `fake::Clientset`, on an API server in memory, for tests.
+//!
 //! Write methods of your own as extension traits of the generated types:
 //!
 //! ```text
@@ -22,6 +24,10 @@ pub mod clientset;
 
 #[rustfmt::skip]
 pub mod crds;
+
+#[cfg(feature = "fake")]
+#[rustfmt::skip]
+pub mod fake;
 
 #[rustfmt::skip]
 pub mod informers;

@@ -38,6 +38,8 @@ The configuration, with its defaults where there are any:
   features = false                 # give each group a Cargo feature of its own
   crds = true                      # write CRD manifests to `crds/` in the package
   expansions = false               # declare a hand-written module `expansions`
+  fake = false                     # write `fake::Clientset`, on an API server in memory, behind the
+                                   # Cargo feature `fake`, for tests
   runtime = \"genclient_runtime\"    # what the package calls the crate genclient-runtime";
 
 #[derive(Subcommand)]

@@ -9,7 +9,7 @@ use std::{
 use genclient::{
     GeneratedFile,
     config::{ClientConfig, Source},
-    layout::{Layout, new_package_name},
+    layout::{FAKE, FAKE_FEATURE, Layout, new_package_name},
     model::Feature,
 };
 use toml_edit::{DocumentMut, InlineTable, Item, Value};
@@ -48,7 +48,9 @@ pub(crate) fn manifest(
     let sources: Vec<Manifest> = sources.collect();
     let wanted = layout.runtime.split("::").next().unwrap_or_default();
     let found = sources.iter().find_map(|source| source.runtime(wanted, package));
-    let mut dependencies = vec![found.unwrap_or_else(|| called(wanted, env!("CARGO_PKG_VERSION").into()))];
+    let runtime = found.unwrap_or_else(|| called(wanted, env!("CARGO_PKG_VERSION").into()));
+    let fake = client.fake.then(|| (FAKE.to_owned(), beside(&runtime.1)));
+    let mut dependencies: Vec<_> = fake.into_iter().chain([runtime]).collect();
     for source in &sources {
         let named = source.text.get("package").and_then(|package| package.get("name"));
         if let Some(name) = named.and_then(Item::as_str) {
@@ -70,6 +72,13 @@ pub(crate) fn manifest(
     }
     for Feature { name, needs } in &made.features {
         let _ = writeln!(text, "{name} = {needs:?}");
+    }
+    if client.fake {
+        let title = if made.features.is_empty() { "\n[features]" } else { "" };
+        let _ = writeln!(
+            text,
+            "{title}\n# An API server in memory, for tests.\n{FAKE_FEATURE} = [\"dep:{FAKE}\"]"
+        );
     }
     GeneratedFile { path: "Cargo.toml".to_owned(), text }
 }
@@ -137,6 +146,30 @@ impl Manifest {
         }
         Some(value)
     }
+}
+
+/// The fake from where the runtime is, as an optional dependency.
+fn beside(runtime: &Value) -> Value {
+    let mut fake = InlineTable::new();
+    match runtime {
+        Value::InlineTable(table) => {
+            for (key, value) in table.iter().filter(|(key, _)| !matches!(*key, "package" | "features")) {
+                // In a checkout, each package is in a folder of its own.
+                let folder =
+                    value.as_str().filter(|_| key == "path").and_then(|path| path.strip_suffix("runtime"));
+                fake.insert(
+                    key,
+                    folder.map_or_else(|| value.clone(), |folder| format!("{folder}fake").into()),
+                );
+            }
+        }
+        version => {
+            fake.insert("version", version.clone().decorated("", ""));
+        }
+    }
+    fake.insert("optional", true.into());
+    fake.fmt();
+    fake.into()
 }
 
 /// The runtime under the name that generated code gives it.

@@ -16,6 +16,9 @@ pub struct AppServiceSpecApply {
     /// How many replicas the Deployment has; one where it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
+    /// The image of the Deployment's container; the controller has a default where it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
 }
 
 impl AppServiceSpecApply {
@@ -33,6 +36,12 @@ impl AppServiceSpecApply {
     /// Sets `replicas`.
     pub fn replicas(mut self, value: i32) -> Self {
         self.replicas = Some(value);
+        self
+    }
+
+    /// Sets `image`.
+    pub fn image(mut self, value: impl Into<String>) -> Self {
+        self.image = Some(value.into());
         self
     }
 }

@@ -4,6 +4,7 @@
 //! The apply configuration of `AppServiceStatus`.
 
 use genclient_runtime::{Deserialize, Serialize};
+use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 /// What an apply sets of a [`AppServiceStatus`](samplecrd_apis::appcontroller::v1alpha1::AppServiceStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -13,6 +14,10 @@ pub struct AppServiceStatusApply {
     /// How many replicas are available.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_replicas: Option<i32>,
+    /// What the controller found out. `Available` says whether the Deployment has all its replicas, and if not,
+    /// why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<Vec<Condition>>,
 }
 
 impl AppServiceStatusApply {
@@ -24,6 +29,12 @@ impl AppServiceStatusApply {
     /// Sets `available_replicas`.
     pub fn available_replicas(mut self, value: i32) -> Self {
         self.available_replicas = Some(value);
+        self
+    }
+
+    /// Sets `conditions`.
+    pub fn conditions(mut self, values: impl IntoIterator<Item = Condition>) -> Self {
+        self.conditions = Some(values.into_iter().collect());
         self
     }
 }
