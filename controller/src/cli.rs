@@ -1,8 +1,9 @@
 //! The command line.
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
+use genclient_runtime::cli::{self, ClusterArgs, ControllerArgs, LogArgs};
 
 use crate::provider::InstallationName;
 
@@ -21,25 +22,13 @@ use crate::provider::InstallationName;
 #[derive(Clone, Debug, Parser)]
 #[command(name = "samplecrd-controller", version, max_term_width = 100)]
 pub struct Args {
-    /// The kubeconfig file; overrides `KUBECONFIG`.
-    #[arg(long, value_name = "FILE")]
-    pub kubeconfig: Option<PathBuf>,
+    /// The cluster.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
 
-    /// The address of the API server; overrides that of the kubeconfig.
-    #[arg(long, value_name = "URL")]
-    pub master: Option<String>,
-
-    /// The context of the kubeconfig.
-    #[arg(long, value_name = "NAME")]
-    pub context: Option<String>,
-
-    /// A namespace to watch; may be given several times; by default all namespaces are watched.
-    #[arg(long = "namespace", value_name = "NAME")]
-    pub namespaces: Vec<String>,
-
-    /// The number of keys that are reconciled at the same time.
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = at_least_one)]
-    pub workers: usize,
+    /// What is watched, by how many workers.
+    #[command(flatten)]
+    pub controller: ControllerArgs,
 
     /// The interval at which each network is compared with its object, to repair changes in the provider, and
     /// at which the provider is searched for orphans: networks without an object.
@@ -75,16 +64,74 @@ pub struct Args {
     #[arg(long, value_name = "NAME", default_value_t)]
     pub installation: InstallationName,
 
-    /// The format of the log.
-    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
-    pub log_format: LogFormat,
+    /// A cluster in this process.
+    #[cfg(feature = "embedded")]
+    #[command(flatten)]
+    pub embedded: EmbeddedArgs,
 
-    /// Log more: -v for details, -vv for everything. `RUST_LOG` overrides it.
-    #[arg(short, long, action = clap::ArgAction::Count)]
-    pub verbose: u8,
+    /// The log.
+    #[command(flatten)]
+    pub log: LogArgs,
+}
+
+/// The flags of a cluster in this process.
+#[cfg(feature = "embedded")]
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Without a cluster")]
+pub struct EmbeddedArgs {
+    /// Run on a cluster in this process: an API server on a free port of loopback, with the CRDs installed, that
+    /// everybody on this machine may use. It has objects, and no nodes. The program prints what to type to use it
+    /// with kubectl.
+    #[arg(long, conflicts_with_all = ["kubeconfig", "master", "context"])]
+    pub embedded: bool,
+
+    /// Keep the state of the embedded cluster in this file, which is created if it does not exist. The next start
+    /// with it goes on where this one ended, even if it is killed. One program uses a file at a time. The kubeconfig
+    /// is beside it, `FILE.kubeconfig`; without this flag it is among the temporary files.
+    #[arg(long, value_name = "FILE", requires = "embedded")]
+    pub data: Option<std::path::PathBuf>,
+
+    /// Play the walk-through on an embedded cluster with networks in memory, within seconds, and exit: with 0 if
+    /// everything happened that should.
+    #[arg(long, conflicts_with_all = ["kubeconfig", "master", "context", "data", "namespaces"])]
+    pub demo: bool,
 }
 
 impl Args {
+    /// Parses the flags of this process. Wrong ones end it with a message and exit code 2.
+    pub fn parse_and_check() -> Self {
+        let args = Self::parse();
+        args.check().unwrap_or_else(|error| error.exit());
+        args
+    }
+
+    /// Checks what depends on more than one flag.
+    #[cfg(feature = "embedded")]
+    fn check(&self) -> Result<(), clap::Error> {
+        use clap::{CommandFactory as _, error::ErrorKind};
+
+        let EmbeddedArgs { embedded, data, demo } = &self.embedded;
+        if *demo && self.provider == Some(ProviderKind::Neutron) {
+            let message =
+                "the argument '--demo' cannot be used with '--provider neutron': its networks are in memory";
+            return Err(Self::command().error(ErrorKind::ArgumentConflict, message));
+        }
+        // Networks in Neutron belong to the cluster with the uid of its namespace kube-system.
+        if *embedded && !demo && data.is_none() && self.provider() == ProviderKind::Neutron {
+            let message = "'--embedded' with Neutron needs '--data <FILE>': without it every start is a new cluster, \
+                           which does not touch the networks of the last one, and they are left behind; or use \
+                           '--provider memory'";
+            return Err(Self::command().error(ErrorKind::MissingRequiredArgument, message));
+        }
+        Ok(())
+    }
+
+    /// Checks what depends on more than one flag.
+    #[cfg(not(feature = "embedded"))]
+    fn check(&self) -> Result<(), clap::Error> {
+        Ok(())
+    }
+
     /// Returns where networks are created.
     pub fn provider(&self) -> ProviderKind {
         let default = if self.neutron_url.is_some() { ProviderKind::Neutron } else { ProviderKind::Memory };
@@ -101,27 +148,10 @@ pub enum ProviderKind {
     Neutron,
 }
 
-/// The format of the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum LogFormat {
-    /// Lines for people.
-    Text,
-    /// One JSON object per line.
-    Json,
-}
-
 /// Parses an interval. A very short one would keep the provider busy all the time.
 fn some_time(text: &str) -> Result<Duration, String> {
-    match humantime::parse_duration(text) {
-        Ok(time) if time < Duration::from_millis(100) => Err("it must be at least 100ms".to_owned()),
-        Ok(time) => Ok(time),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
-fn at_least_one(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) | Err(_) => Err("it must be a number from 1".to_owned()),
-        Ok(number) => Ok(number),
+    match cli::duration(text)? {
+        time if time < Duration::from_millis(100) => Err("it must be at least 100ms".to_owned()),
+        time => Ok(time),
     }
 }

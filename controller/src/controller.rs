@@ -4,6 +4,8 @@ use std::{future::Future, sync::Arc, time::Duration};
 
 use genclient_runtime::{
     Cause, Event, FinalState, InformerFactory, ObjectKey, WorkQueue,
+    control_loop::{ControlLoop, Ended},
+    enqueue,
     events::EventRecorder,
     store::IndexError,
     workqueue::{ExponentialBackoff, RateLimiter},
@@ -11,7 +13,7 @@ use genclient_runtime::{
 use parking_lot::Mutex;
 use samplecrd_apis::samplecrd::v1::Network;
 use samplecrd_client::informers::SharedInformerFactory;
-use tokio::{sync::Notify, task::JoinError, time::Instant};
+use tokio::sync::Notify;
 use tracing::{error, info, warn};
 
 use crate::{
@@ -20,12 +22,6 @@ use crate::{
     sweep::{MassDeletion, Swept},
 };
 
-/// The interval at which a cache that does not sync is logged.
-const SYNC_REPORT: Duration = Duration::from_secs(10);
-/// How long running keys may take after the shutdown began.
-const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(25);
-/// How long the last events may take after that.
-const FLUSH_DEADLINE: Duration = Duration::from_secs(3);
 /// The longest delay of a failed key, and so the longest time until it recovers after an outage.
 const MAX_BACKOFF: Duration = Duration::from_secs(60);
 
@@ -41,13 +37,8 @@ pub struct Controller<P> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
     /// A part of the controller ended without a shutdown.
-    #[error("{part} ended without a shutdown: {reason}")]
-    Ended {
-        /// The part.
-        part: &'static str,
-        /// Why it ended, as far as is known.
-        reason: String,
-    },
+    #[error(transparent)]
+    Ended(#[from] Ended),
     /// The last sweep before the shutdown was refused.
     #[error("{0}")]
     MassDeletion(MassDeletion),
@@ -88,13 +79,7 @@ impl<P: Provider> Controller<P> {
             reported: Default::default(),
         });
 
-        // A queue that refuses keys is shutting down; the next start lists all objects.
-        let typed_queue = queue.clone();
-        networks.informer().add_event_handler(move |event: &Event<Network>| {
-            if !event.is_resync() {
-                let _ = typed_queue.add(event.key());
-            }
-        });
+        networks.informer().add_event_handler(enqueue::changed(&queue));
         let (meta_queue, meta_reconciler, meta_sweeper) =
             (queue.clone(), reconciler.clone(), sweeper.clone());
         objects.add_event_handler(move |event: &Event<NetworkMeta>| {
@@ -108,6 +93,7 @@ impl<P: Provider> Controller<P> {
                 Event::Deleted { .. } => meta_sweeper.now.notify_one(),
                 _ => {}
             }
+            // A queue that refuses keys is shutting down; the next start lists all objects.
             let _ = meta_queue.add(event.key());
         });
         Ok(Self { factory, queue, reconciler, sweeper })
@@ -120,94 +106,20 @@ impl<P: Provider> Controller<P> {
     ///
     /// Returns an error if a part of the controller ends before `shutdown`, or if the last sweep was refused.
     pub async fn run(self, workers: usize, shutdown: impl Future<Output = ()>) -> Result<(), RunError> {
-        info!("starting network control loop");
-        self.factory.start();
-        let mut shutdown = std::pin::pin!(shutdown);
-        tokio::select! {
-            () = self.wait_for_caches() => {}
-            () = &mut shutdown => {
-                info!("asked to stop before the caches were synced");
-                self.factory.shutdown().await;
-                return Ok(());
-            }
-            ended = self.informer_ended() => {
-                self.factory.shutdown().await;
-                return Err(ended);
-            }
+        let Self { factory, queue, reconciler, sweeper } = self;
+        let sweeping = sweep(reconciler.clone(), queue.clone(), sweeper.clone());
+        let ended = ControlLoop::new("network", queue)
+            .factory(factory.factory())
+            .events(&reconciler.events)
+            .task("the search for orphans", sweeping)
+            .run(workers, move |key| Arc::clone(&reconciler).reconcile(key), shutdown)
+            .await;
+        let refused = *sweeper.refused.lock();
+        match (ended, refused) {
+            (Err(ended), _) => Err(ended.into()),
+            (Ok(()), Some(refused)) => Err(RunError::MassDeletion(refused)),
+            (Ok(()), None) => Ok(()),
         }
-        info!(workers, "starting workers");
-        let reconciler = Arc::clone(&self.reconciler);
-        let mut sweeping = tokio::spawn(sweep(reconciler.clone(), self.queue.clone(), self.sweeper.clone()));
-        let queue = self.queue.clone();
-        let mut running = tokio::spawn(async move {
-            queue.run(workers, move |key| Arc::clone(&reconciler).reconcile(key)).await;
-        });
-        info!("started workers");
-        let ended = tokio::select! {
-            () = shutdown => None,
-            ended = &mut running => Some(RunError::ended("the pool of workers", ended.err())),
-            ended = &mut sweeping => Some(RunError::ended("the search for orphans", ended.err())),
-            ended = self.informer_ended() => Some(ended),
-        };
-        if let Some(error) = &ended {
-            error!("{error}");
-        }
-
-        info!("shutting down workers");
-        sweeping.abort();
-        let left = self.queue.shutdown(SHUTDOWN_DEADLINE).await;
-        // Without a shutdown this task may have been awaited already.
-        if ended.is_none()
-            && let Err(error) = running.await
-        {
-            warn!(%error, "a worker ended unexpectedly");
-        }
-        for key in &left.unfinished {
-            warn!(%key, "this key was not finished before the deadline");
-        }
-        let unsent = self.reconciler.events.flush(FLUSH_DEADLINE).await;
-        self.factory.shutdown().await;
-        info!(queued = left.queued.len(), delayed = left.delayed.len(), unsent_events = unsent, "stopped");
-        let refused = self.sweeper.refused.lock().map(RunError::MassDeletion);
-        ended.or(refused).map_or(Ok(()), Err)
-    }
-
-    /// Waits until an informer ends.
-    async fn informer_ended(&self) -> RunError {
-        let Reconciler { objects, informer, .. } = &*self.reconciler;
-        let (part, panic) = tokio::select! {
-            () = objects.stopped() => ("the informer of metadata", objects.failure()),
-            () = informer.stopped() => ("the informer", informer.failure()),
-        };
-        let reason = panic.map_or_else(|| "it was stopped".to_owned(), |panic| panic.to_string());
-        RunError::Ended { part, reason }
-    }
-
-    /// Waits until the caches are synced, and logs what it is waiting for.
-    async fn wait_for_caches(&self) {
-        info!("waiting for informer caches to sync");
-        loop {
-            let next_report = Instant::now() + SYNC_REPORT;
-            let Err(error) = self.factory.wait_for_cache_sync(SYNC_REPORT).await else { return };
-            info!("still waiting for informer caches to sync: {error}");
-            tokio::time::sleep_until(next_report).await;
-        }
-    }
-}
-
-impl RunError {
-    /// The error of a task that ended without a shutdown.
-    fn ended(part: &'static str, error: Option<JoinError>) -> Self {
-        let reason = match error.map(JoinError::try_into_panic) {
-            Some(Ok(panic)) => match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
-                (Some(text), _) => format!("it panicked: {text}"),
-                (_, Some(text)) => format!("it panicked: {text}"),
-                _ => "it panicked".to_owned(),
-            },
-            Some(Err(error)) => error.to_string(),
-            None => "the log says why".to_owned(),
-        };
-        Self::Ended { part, reason }
     }
 }
 

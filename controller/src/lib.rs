@@ -8,6 +8,8 @@
 
 pub mod cli;
 mod controller;
+#[cfg(feature = "embedded")]
+pub mod embedded;
 pub mod provider;
 mod reconcile;
 mod sweep;

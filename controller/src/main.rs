@@ -3,35 +3,29 @@
 // Failures are errors that the caller can handle; only tests may panic.
 #![warn(clippy::unwrap_used)]
 
-use std::{io::IsTerminal, process::ExitCode, time::Duration};
+use std::{process::ExitCode, time::Duration};
 
-use clap::Parser;
 use genclient_runtime::{
-    Client, InformerFactory, client,
+    Client, InformerFactory,
+    cli::{Failure, shutdown_signal},
     events::{EventRecorder, Reporter},
-    kube::{
-        Config,
-        config::{KubeConfigOptions, Kubeconfig},
-    },
 };
+#[cfg(feature = "embedded")]
+use samplecrd_controller::embedded::{Cluster, demo};
 use samplecrd_controller::{
     Controller, Options, RunError,
-    cli::{Args, LogFormat, ProviderKind},
+    cli::{Args, ProviderKind},
     provider::{Cloud, Installation, Memory, Neutron, Provider},
 };
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{error, info, warn};
-use tracing_subscriber::EnvFilter;
 
 /// The delay between two attempts to read the identity of the cluster.
 const IDENTITY_RETRY: Duration = Duration::from_secs(3);
 
-type Failure = Box<dyn std::error::Error + Send + Sync>;
-
 #[tokio::main]
 async fn main() -> ExitCode {
-    let args = Args::parse();
-    init_logging(&args);
+    let args = Args::parse_and_check();
+    args.log.init(&["samplecrd_controller", "neutron_client"]);
     match start(&args).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -46,14 +40,40 @@ async fn main() -> ExitCode {
 
 async fn start(args: &Args) -> Result<(), Failure> {
     // Signals are caught before anything is started that needs an orderly shutdown.
-    let mut shutdown = std::pin::pin!(shutdown_signal()?);
+    let shutdown = shutdown_signal()?;
+    #[cfg(feature = "embedded")]
+    if args.embedded.demo {
+        return demo::play(options(args), args.controller.workers, shutdown).await;
+    } else if args.embedded.embedded {
+        return start_embedded(args, shutdown).await;
+    }
+    control(args, async { Ok(args.cluster.connect().await?) }, shutdown).await
+}
+
+/// Runs the controller on a cluster in this process.
+#[cfg(feature = "embedded")]
+#[allow(clippy::print_stdout, reason = "how to use the cluster is what the user is to read, not the log")]
+async fn start_embedded(args: &Args, shutdown: impl Future<Output = ()>) -> Result<(), Failure> {
+    let cluster = Cluster::start(args.embedded.data.as_deref()).await?;
+    cluster.install_crds()?;
+    println!("{}", cluster.welcome());
+    let ended = control(args, std::future::ready(Ok(cluster.client())), shutdown).await;
+    cluster.shutdown().await;
+    ended
+}
+
+/// Runs the controller with the provider of the flags.
+async fn control(
+    args: &Args,
+    connect: impl Future<Output = Result<Client, Failure>>,
+    shutdown: impl Future<Output = ()>,
+) -> Result<(), Failure> {
     match args.provider() {
         ProviderKind::Memory => {
             warn!(
                 "networks are created in memory and are lost with this process; use --provider neutron for real ones"
             );
-            let client = client::connect(kube_config(args).await?)?;
-            run(args, client, Memory::default(), shutdown).await
+            run(args, connect.await?, Memory::default(), shutdown).await
         }
         ProviderKind::Neutron => {
             let mut cloud = Cloud::from_env(|name| std::env::var(name).ok())?;
@@ -61,8 +81,9 @@ async fn start(args: &Args) -> Result<(), Failure> {
                 cloud.network_endpoint_override = Some(url.clone());
             }
             let neutron = neutron_client::Client::new(&cloud)?;
-            let client = client::connect(kube_config(args).await?)?;
+            let client = connect.await?;
             info!(installation = %args.installation, "networks are created in Neutron");
+            let mut shutdown = std::pin::pin!(shutdown);
             let installation = tokio::select! {
                 installation = installation(args, &client) => installation?,
                 () = &mut shutdown => return Ok(()),
@@ -79,19 +100,19 @@ async fn run(
     provider: impl Provider,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), Failure> {
-    let mut factory = InformerFactory::builder(client.clone());
-    for namespace in &args.namespaces {
-        factory = factory.namespace(namespace);
-    }
+    let factory = InformerFactory::builder(client.clone()).namespaces(&args.controller.namespaces);
     let events = EventRecorder::new(client, Reporter::from("samplecrd-controller"));
-    let options = Options {
+    let controller = Controller::new(factory.try_build()?, provider, events, options(args))?;
+    Ok(controller.run(args.controller.workers, shutdown).await?)
+}
+
+fn options(args: &Args) -> Options {
+    Options {
         finalizer: !args.no_finalizer,
         drift_interval: args.drift_interval,
-        namespaces: args.namespaces.clone(),
+        namespaces: args.controller.namespaces.clone(),
         allow_mass_deletion: args.allow_mass_deletion,
-    };
-    let controller = Controller::new(factory.try_build()?, provider, events, options)?;
-    Ok(controller.run(args.workers, shutdown).await?)
+    }
 }
 
 /// Reads the identity of the cluster, and waits for an API server that does not answer.
@@ -109,79 +130,5 @@ async fn installation(args: &Args, client: &Client) -> Result<Installation, Fail
             Err(error) => info!("still waiting for the API server to tell the cluster's identity: {error}"),
         }
         tokio::time::sleep(IDENTITY_RETRY).await;
-    }
-}
-
-/// Returns the configuration that the flags name, or that of the environment.
-async fn kube_config(args: &Args) -> Result<Config, Failure> {
-    let options = KubeConfigOptions { context: args.context.clone(), ..KubeConfigOptions::default() };
-    let mut config = match &args.kubeconfig {
-        Some(path) => {
-            let kubeconfig = Kubeconfig::read_from(path)
-                .map_err(|error| format!("cannot read the kubeconfig `{}`: {error}", path.display()))?;
-            Config::from_custom_kubeconfig(kubeconfig, &options).await?
-        }
-        // `KUBECONFIG` can name several files; they are merged.
-        None if args.context.is_some() || std::env::var_os("KUBECONFIG").is_some() => {
-            Config::from_kubeconfig(&options).await?
-        }
-        None => match (Config::infer().await, &args.master) {
-            (Ok(config), _) => config,
-            (Err(_), Some(master)) => Config::new(parse_url(master)?),
-            (Err(error), None) => return Err(error.into()),
-        },
-    };
-    if let Some(master) = &args.master {
-        config.cluster_url = parse_url(master)?;
-    }
-    info!(server = %config.cluster_url, "using cluster");
-    Ok(config)
-}
-
-fn parse_url(url: &str) -> Result<http::Uri, String> {
-    url.parse().map_err(|error| format!("`{url}` is not a URL: {error}"))
-}
-
-/// Returns a future that completes at the first SIGINT or SIGTERM. The second one ends the process.
-fn shutdown_signal() -> std::io::Result<impl Future<Output = ()>> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let (first, stop) = tokio::sync::oneshot::channel();
-    tokio::spawn(async move {
-        let signal = next(&mut interrupt, &mut terminate).await;
-        info!(signal, "stopping; running keys may finish");
-        // Nobody is waiting if the controller has ended without a signal.
-        let _ = first.send(());
-        let signal = next(&mut interrupt, &mut terminate).await;
-        warn!(signal, "stopping at once");
-        std::process::exit(1);
-    });
-    Ok(async {
-        let _ = stop.await;
-    })
-}
-
-async fn next(interrupt: &mut Signal, terminate: &mut Signal) -> &'static str {
-    tokio::select! {
-        _ = interrupt.recv() => "SIGINT",
-        _ = terminate.recv() => "SIGTERM",
-    }
-}
-
-fn init_logging(args: &Args) {
-    // kube's client logs failures that it also returns as errors.
-    let level = match args.verbose {
-        0 => "info,kube_client=off",
-        1 => "info,kube_client=off,samplecrd_controller=debug,genclient_runtime=debug,neutron_client=debug",
-        _ => "trace",
-    };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal());
-    match args.log_format {
-        LogFormat::Text => builder.with_target(false).init(),
-        LogFormat::Json => builder.json().flatten_event(true).init(),
     }
 }

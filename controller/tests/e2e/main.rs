@@ -8,7 +8,9 @@
 //! | `drift` | changes behind the controller's back, and networks of others |
 //! | `ownership` | other clusters, other installations, objects that only seem gone |
 //! | `specs` | what cannot be made real, what Neutron refuses, what cannot be read, and IPv6 |
+//! | `embedded` | the same program without a cluster: its own, the demo, and the state in a file |
 //! | `program` | signals, exit codes, messages |
+//! | `examples` | the programs in `controller/examples` |
 //! | `churn` | many writers, many changes, sudden deaths: the provider ends as desired |
 //!
 //! The churn has small numbers by default, such as 8 kills among 20 names. With `GENCLIENT_LONG=1`, which
@@ -16,6 +18,9 @@
 
 mod churn;
 mod drift;
+#[cfg(feature = "embedded")]
+mod embedded;
+mod examples;
 mod faults;
 mod ownership;
 mod program;

@@ -16,8 +16,13 @@ pub const EXAMPLE: &str = include_str!("../../../example/example-network.yaml");
 
 /// The file with the CRD.
 pub fn crd() -> String {
-    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../generated/samplecrd/crds/networks.samplecrd.k8s.io.yaml");
+    crd_of("networks.samplecrd.k8s.io")
+}
+
+/// The file with this CRD.
+pub fn crd_of(name: &str) -> String {
+    let file =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../generated/samplecrd/crds/{name}.yaml"));
     assert!(file.exists(), "{}", file.display());
     file.display().to_string()
 }
@@ -26,7 +31,7 @@ pub fn crd() -> String {
 pub struct Cluster<'a> {
     pub env: &'a TestEnv,
     pub namespace: String,
-    client: Client,
+    pub client: Client,
     /// The flags of its controllers.
     flags: Vec<String>,
 }
@@ -106,6 +111,20 @@ impl<'a> Cluster<'a> {
         Controller::start(self.env, &all, variables)
     }
 
+    /// Runs an example for this namespace only.
+    pub fn example(&self, name: &str, args: &[&str]) -> Controller {
+        let mut all = vec!["--namespace", &self.namespace];
+        all.extend(args);
+        Controller::example(self.env, name, &all)
+    }
+
+    /// Runs kubectl in this namespace, and returns what it says.
+    pub async fn kubectl(&self, args: &[&str]) -> String {
+        let mut all = vec!["--namespace", &self.namespace];
+        all.extend(args);
+        self.env.kubectl(&all).await.unwrap()
+    }
+
     /// Makes a Network.
     pub async fn create(&self, name: &str, cidr: &str, gateway: &str) -> Network {
         let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
@@ -164,6 +183,8 @@ impl<'a> Cluster<'a> {
 }
 
 async fn install_crd(env: &TestEnv) {
-    env.kubectl(&["apply", "-f", &crd()]).await.unwrap();
-    env.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", "-f", &crd()]).await.unwrap();
+    for crd in [crd(), crd_of("appservices.appcontroller.k8s.io")] {
+        env.kubectl(&["apply", "-f", &crd]).await.unwrap();
+        env.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", "-f", &crd]).await.unwrap();
+    }
 }

@@ -1,7 +1,8 @@
-//! The controller as a process of its own.
+//! The controller, or an example, as a process of its own.
 
 use std::{
     ffi::OsString,
+    path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
     sync::Arc,
 };
@@ -9,25 +10,43 @@ use std::{
 use genclient_testenv::TestEnv;
 use parking_lot::Mutex;
 use tokio::{
-    io::{AsyncBufReadExt, BufReader},
+    io::{AsyncBufReadExt, AsyncRead, BufReader},
     process::{Child, Command},
     task::JoinHandle,
 };
 
 use super::eventually;
 
+const CONTROLLER: &str = env!("CARGO_BIN_EXE_samplecrd-controller");
+
+/// The program of an example, which cargo puts beside the controller's.
+pub fn example(name: &str) -> PathBuf {
+    let program = Path::new(CONTROLLER).parent().unwrap().join("examples").join(name);
+    assert!(
+        program.exists(),
+        "the example {name} is not built; run `cargo build -p samplecrd-controller --examples`, or the tests \
+         without naming one of them to cargo"
+    );
+    program
+}
+
 /// A running controller; it is killed when this is dropped, and its log is shown if the test fails.
 pub struct Controller {
     child: Child,
-    log: Arc<Mutex<Vec<String>>>,
-    reader: Option<JoinHandle<()>>,
+    log: Lines,
+    /// What it prints beside its log.
+    printed: Lines,
+    readers: [JoinHandle<()>; 2],
 }
+
+type Lines = Arc<Mutex<Vec<String>>>;
 
 /// How a controller ended.
 #[derive(Debug)]
 pub struct Ended {
     pub status: ExitStatus,
     pub log: Vec<String>,
+    pub printed: Vec<String>,
 }
 
 impl Ended {
@@ -46,24 +65,39 @@ impl Controller {
 
     /// Runs it with exactly these flags and these variables: none of the surroundings.
     pub fn run(args: &[OsString], variables: &[(&str, String)]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_samplecrd-controller"))
+        Self::run_program(Path::new(CONTROLLER), args, variables)
+    }
+
+    /// Runs an example on this cluster with these flags.
+    pub fn example(env: &TestEnv, name: &str, args: &[&str]) -> Self {
+        let mut all = vec![OsString::from("--kubeconfig"), env.kubeconfig().into()];
+        all.extend(args.iter().map(OsString::from));
+        Self::run_program(&example(name), &all, &[])
+    }
+
+    fn run_program(program: &Path, args: &[OsString], variables: &[(&str, String)]) -> Self {
+        let mut child = Command::new(program)
             .args(args)
             .env_clear()
             .envs(variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true)
             .spawn()
             .unwrap();
-        let log = Arc::new(Mutex::new(Vec::new()));
-        let (sink, mut lines) = (log.clone(), BufReader::new(child.stderr.take().unwrap()).lines());
-        let reader = tokio::spawn(async move {
-            while let Ok(Some(line)) = lines.next_line().await {
-                sink.lock().push(line);
-            }
-        });
-        Self { child, log, reader: Some(reader) }
+        let (log, printed) = (Lines::default(), Lines::default());
+        let readers = [
+            tokio::spawn(read(child.stderr.take().unwrap(), log.clone())),
+            tokio::spawn(read(child.stdout.take().unwrap(), printed.clone())),
+        ];
+        Self { child, log, printed, readers }
+    }
+
+    /// Waits for a line that it prints, beside its log, and that contains this text.
+    pub async fn prints(&self, text: &str) -> String {
+        let line = async || self.printed.lock().iter().find(|line| line.contains(text)).cloned();
+        eventually(&format!("the controller prints {text:?}"), line, Option::is_some).await.unwrap()
     }
 
     /// The lines of the log that contain all of these texts.
@@ -99,8 +133,10 @@ impl Controller {
     pub async fn ended(mut self) -> Ended {
         let waiting = tokio::time::timeout(std::time::Duration::from_secs(60), self.child.wait());
         let status = waiting.await.expect("the controller ends within a minute").unwrap();
-        self.reader.take().unwrap().await.unwrap();
-        Ended { status, log: self.log.lock().clone() }
+        for reader in &mut self.readers {
+            reader.await.unwrap();
+        }
+        Ended { status, log: self.log.lock().clone(), printed: self.printed.lock().clone() }
     }
 
     /// Asks it to end, and sees that it does so in order.
@@ -114,6 +150,13 @@ impl Controller {
     /// Ends it as a crash would.
     pub async fn kill9(mut self) {
         self.child.kill().await.unwrap();
+    }
+}
+
+async fn read(from: impl AsyncRead + Unpin, lines: Lines) {
+    let mut from = BufReader::new(from).lines();
+    while let Ok(Some(line)) = from.next_line().await {
+        lines.lock().push(line);
     }
 }
 

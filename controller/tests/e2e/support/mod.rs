@@ -10,7 +10,7 @@ use std::time::Duration;
 
 pub use self::{
     cluster::{Cluster, EXAMPLE, crd},
-    controller::Controller,
+    controller::{Controller, example},
     neutron::{Held, TestNeutron, held},
     proxy::{Gate, Proxy, Verdict},
     setup::Setup,

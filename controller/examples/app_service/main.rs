@@ -1,0 +1,82 @@
+//! The counterpart of Kubernetes' sample-controller: one Deployment for each AppService.
+//!
+//! It shows a controller that owns what it makes:
+//! - The Deployment has a controller reference to its AppService. A change of the Deployment queues the AppService,
+//!   and the garbage collector deletes it with the AppService.
+//! - The controller writes with server-side apply, as a field manager of its own. It owns the replicas, the image and
+//!   a few labels, and forces these alone; whatever others set in the Deployment stays.
+//! - A Deployment that is not controlled by the AppService is never touched. It is reported in a Warning event and in
+//!   the condition `Available` of the status. If one appears between the look into the cache and the first apply,
+//!   that apply fails with a conflict, because it does not force.
+//! - The status is written through its subresource, and only if it changed.
+//!
+//! `reconcile` looks at one AppService at a time; `deployment` says what is applied, and `status` what is reported,
+//! both of which are pure. `controller/tests/app_service.rs` tests them on an API server in memory.
+
+mod deployment;
+mod reconcile;
+mod status;
+
+use std::{process::ExitCode, sync::Arc};
+
+use clap::Parser;
+use genclient_runtime::{
+    InformerFactory, WorkQueue,
+    cli::{self, ClusterArgs, ControllerArgs, Failure, LogArgs, Shutdown},
+    control_loop::ControlLoop,
+    enqueue,
+    events::{EventRecorder, Reporter},
+};
+use kubernetes_client::informers::SharedInformerFactory as KubernetesInformers;
+use samplecrd_apis::appcontroller::v1alpha1::AppService;
+use samplecrd_client::informers::SharedInformerFactory;
+
+use self::reconcile::{NAME, Reconciler};
+
+/// Keeps one Deployment for each AppService, with its replicas and its image, and reports in the status how many
+/// replicas are available.
+///
+/// The definition of AppService is generated/samplecrd/crds/appservices.appcontroller.k8s.io.yaml; the controller
+/// waits until it is there. The first SIGINT or SIGTERM lets running keys finish and ends it with 0.
+#[derive(Parser)]
+#[command(name = "app_service", max_term_width = 100)]
+struct Args {
+    #[command(flatten)]
+    cluster: ClusterArgs,
+
+    #[command(flatten)]
+    controller: ControllerArgs,
+
+    /// The image of an AppService that names none.
+    #[arg(long, value_name = "IMAGE", default_value = "nginx:1.29")]
+    image: String,
+
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let args = Args::parse();
+    args.log.init(&[env!("CARGO_CRATE_NAME")]);
+    cli::run(|shutdown| run(args, shutdown)).await
+}
+
+async fn run(args: Args, shutdown: Shutdown) -> Result<(), Failure> {
+    let client = args.cluster.connect().await?;
+    let factory =
+        InformerFactory::builder(client.clone()).namespaces(args.controller.namespaces).try_build()?;
+    // One factory has the informers of both clients; the generated factories are typed views of it.
+    let apps = SharedInformerFactory::from(factory.clone()).appcontroller().v1alpha1().app_services();
+    let deployments = KubernetesInformers::from(factory.clone()).apps().v1().deployments();
+
+    let queue = WorkQueue::new("app-services");
+    apps.informer().add_event_handler(enqueue::changed(&queue));
+    deployments.informer().add_event_handler(enqueue::controller::<AppService, _>(&queue));
+
+    let events = EventRecorder::new(client, Reporter::from(NAME));
+    let reconciler = Arc::new(Reconciler::new(&factory, events.clone(), args.image)?);
+    let reconcile = move |key| Arc::clone(&reconciler).reconcile(key);
+    let control_loop = ControlLoop::new("app service", queue).factory(&factory).events(&events);
+    Ok(control_loop.run(args.controller.workers, reconcile, shutdown).await?)
+}
