@@ -63,7 +63,7 @@ fn literals_and_methods_make_the_same() {
             finalizers: Some(vec!["example.com/c".to_owned()]),
             ..ObjectMetaApply::new("example").namespace("default")
         },
-        status: Some(AppServiceStatusApply { available_replicas: Some(2) }),
+        status: Some(AppServiceStatusApply { available_replicas: Some(2), ..AppServiceStatusApply::new() }),
         ..AppServiceApply::new("example", "default")
     };
     assert_eq!(fluent, literal);

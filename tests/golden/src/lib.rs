@@ -13,6 +13,8 @@
 //! - `Gauge` of `versions.example.com/v1`
 //! - `Gauge` of `versions.example.com/v1beta1`
 //!
+//! The feature `fake` adds `fake::Clientset`, on an API server in memory, for tests.
+//!
 //! Write methods of your own as extension traits of the generated types:
 //!
 //! ```text
@@ -31,6 +33,10 @@ pub mod clientset;
 pub mod crds;
 
 pub mod expansions;
+
+#[cfg(feature = "fake")]
+#[rustfmt::skip]
+pub mod fake;
 
 #[rustfmt::skip]
 pub mod informers;

@@ -35,7 +35,7 @@ async fn get_all_shows_the_applications_with_their_columns() {
     let (clientset, namespace) = clientset("category").await;
     let apps = clientset.appcontroller_v1alpha1().app_services(&namespace);
     let mut app = apps.create(&app_service(named("example"))).await.unwrap();
-    app.status = Some(AppServiceStatus { available_replicas: 1 });
+    app.status = Some(AppServiceStatus { available_replicas: 1, ..AppServiceStatus::default() });
     apps.update_status(&app).await.unwrap();
     clientset.samplecrd_v1().networks(&namespace).create(&network(named("hidden"))).await.unwrap();
 

@@ -53,8 +53,8 @@ fn network_spec() -> impl Strategy<Value = NetworkSpec> {
 }
 
 fn app_service_spec() -> impl Strategy<Value = AppServiceSpec> {
-    (text(), option::of(0..=i32::MAX))
-        .prop_map(|(deployment_name, replicas)| AppServiceSpec { deployment_name, replicas })
+    (text(), option::of(0..=i32::MAX), option::of(text()))
+        .prop_map(|(deployment_name, replicas, image)| AppServiceSpec { deployment_name, replicas, image })
 }
 
 /// What a user says of an object, without what the server adds.
@@ -131,7 +131,7 @@ fn random_app_services_come_back_as_they_were_sent() {
             client.create(&sent).field_validation(ValidationDirective::Strict).await.expect("it is created");
         assert_eq!((&created.spec, said(&created.metadata)), (&sent.spec, said(&sent.metadata)));
 
-        created.status = Some(AppServiceStatus { available_replicas });
+        created.status = Some(AppServiceStatus { available_replicas, ..AppServiceStatus::default() });
         let mut written = client
             .update_status(&created)
             .field_validation(ValidationDirective::Strict)

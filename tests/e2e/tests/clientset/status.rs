@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::support::{app_service, clientset, named};
 
 fn available(available_replicas: i32) -> Option<AppServiceStatus> {
-    Some(AppServiceStatus { available_replicas })
+    Some(AppServiceStatus { available_replicas, ..AppServiceStatus::default() })
 }
 
 #[tokio::test]

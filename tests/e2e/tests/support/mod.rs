@@ -144,7 +144,7 @@ pub fn network(metadata: ObjectMeta) -> Network {
 pub fn app_service(metadata: ObjectMeta) -> AppService {
     AppService {
         metadata,
-        spec: AppServiceSpec { deployment_name: "web".to_owned(), replicas: Some(2) },
+        spec: AppServiceSpec { deployment_name: "web".to_owned(), replicas: Some(2), image: None },
         status: None,
     }
 }

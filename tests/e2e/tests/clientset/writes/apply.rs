@@ -88,7 +88,7 @@ async fn what_is_extracted_changed_and_applied_drops_nothing_and_takes_nothing_o
         .await
         .unwrap();
     let mut status = app_service_with(ObjectMetaApply::new("example"));
-    status.status = Some(AppServiceStatusApply { available_replicas: Some(1) });
+    status.status = Some(AppServiceStatusApply::new().available_replicas(1));
     apps.apply_status(&status).field_manager("me").await.unwrap();
 
     let object = apps.get("example").await.unwrap();
@@ -112,7 +112,10 @@ async fn what_is_extracted_changed_and_applied_drops_nothing_and_takes_nothing_o
     assert_eq!((&my_status.spec, &my_status.status), (&None, &status.status));
     my_status.status.as_mut().unwrap().available_replicas = Some(2);
     let reported = apps.apply_status(&my_status).field_manager("me").await.unwrap();
-    assert_eq!(reported.status, Some(AppServiceStatus { available_replicas: 2 }));
+    assert_eq!(
+        reported.status,
+        Some(AppServiceStatus { available_replicas: 2, ..AppServiceStatus::default() })
+    );
     assert_eq!((reported.spec, reported.metadata.labels), (applied.spec, applied.metadata.labels));
     apps.update_with("example", |app| app.metadata.finalizers = None).await.unwrap();
 }
