@@ -88,7 +88,8 @@ install() {
 # builds them anew the first time.
 packages() {
   cargo package --quiet --allow-dirty --features k8s-openapi/latest \
-    --package genclient --package genclient-macros --package genclient-merge --package genclient-runtime
+    --package genclient --package genclient-fake --package genclient-macros --package genclient-merge \
+    --package genclient-runtime
 }
 
 docs() {

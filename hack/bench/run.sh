@@ -8,7 +8,7 @@
 #                and pods, and the writing of CRDs. Only this writes hack/bench/results.md, results.svg
 #                and the table in the README; the others write to hack/bench/out
 #   --runs N     so many runs of each (1, 3 or 5 without it; a real server's objects are read 3 times)
-#   --only NAME  only one part: real, sync, lister, queue or generate (may be given several times);
+#   --only NAME  only one part: real, sync, lister, queue, fake or generate (may be given several times);
 #                the last runs of the other parts stay in the table
 #
 # It builds what it needs, runs the peers in turn and prints a table of medians. The part `real` starts
@@ -32,8 +32,8 @@ while [ $# -gt 0 ]; do
       ;;
     --only)
       case "${2:-}" in
-        real | sync | lister | queue | generate) only="$only $2" ;;
-        *) echo "run.sh: --only takes real, sync, lister, queue or generate" >&2; exit 2 ;;
+        real | sync | lister | queue | fake | generate) only="$only $2" ;;
+        *) echo "run.sh: --only takes real, sync, lister, queue, fake or generate" >&2; exit 2 ;;
       esac
       shift
       ;;
@@ -49,15 +49,16 @@ done
 case "$size" in
   quick)
     runs=1 real_runs=1 pause=0 counts="2000 10000" large="" updates=20000 shapes="" milliseconds=50 keys=100000
-    kinds="1 20" real="network=2000 deployment=500 pod=500" writes=50
+    kinds="1 20" real="network=2000 deployment=500 pod=500" writes=50 fake=1000 fake_large=""
     ;;
   normal)
     runs=3 real_runs=2 pause=1 counts="10000 100000" large="" updates=100000 shapes="" milliseconds=300
-    keys=1000000 kinds="1 1000" real="network=50000" writes=200
+    keys=1000000 kinds="1 1000" real="network=50000" writes=200 fake=10000 fake_large=""
     ;;
   full)
     runs=5 real_runs=3 pause=1 counts="10000 100000" large="1000000" updates=100000 shapes="deployment pod"
     milliseconds=300 keys=1000000 kinds="1 1000" real="network=50000 deployment=10000 pod=10000" writes=200
+    fake=10000 fake_large=100000
     ;;
 esac
 runs="${wanted_runs:-$runs}" real_runs="${wanted_runs:-$real_runs}"
@@ -83,6 +84,7 @@ kept() {
     *'"work":"real '*) ! wanted real ;;
     *'"work":"lister '*) ! wanted lister ;;
     *'"work":"queue"'*) ! wanted queue ;;
+    *'"work":"fake, '*) ! wanted fake ;;
     *'"work":"generate '*) ! wanted generate ;;
     *) ! wanted sync ;;
   esac
@@ -220,6 +222,21 @@ if wanted queue; then
     say "queue, run $run of $runs"
     measure "$target/bench-genclient" queue --keys "$keys"
     measure "$bin/bench-clientgo" queue --keys "$keys"
+  done
+fi
+if wanted fake; then
+  for run in $(seq "$real_runs"); do
+    say "the fake, run $run of $real_runs"
+    # A new server for each run: the objects are created on it. It begins with one object of another kind.
+    start_cluster network=1
+    measure "$target/bench-fake" --objects "$fake"
+    measure "$bin/bench-clientgo" tracker --objects "$fake"
+    measure "$bin/bench-clientgo" tracker --objects "$fake" --managed-fields
+    measure "$target/bench-fake" --objects "$fake" --kubeconfig "$kubeconfig"
+    stop_servers
+  done
+  for count in $fake_large; do
+    measure "$target/bench-fake" --objects "$count"
   done
 fi
 if wanted generate; then

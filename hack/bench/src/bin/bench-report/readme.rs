@@ -36,13 +36,14 @@ const PODS_WITH: &str = "real server, 10000 pod streamed, with managedFields";
 const REPLAYED: &str = "100000 network streamed";
 const COMPACT: &str = "100000 network streamed, compact form";
 const LISTER: &str = "lister 100000";
+const FAKE: &str = "fake, 10000 deployments";
 
 const fn line(title: &'static str, work: &'static str, measure: &'static str, unit: Unit) -> Line {
     Line { title, work, measure, unit }
 }
 
 /// The real server first, and what is worse beside what is better.
-const LINES: [Line; 33] = [
+const LINES: [Line; 37] = [
     line("**a real API server**, 50,000 Networks: sync", NETWORKS, "sync s", Unit::Seconds),
     line("– client CPU for it", NETWORKS, "sync CPU s", Unit::Seconds),
     line("– memory after it", NETWORKS, "steady memory MB", Unit::Megabytes),
@@ -96,6 +97,10 @@ const LINES: [Line; 33] = [
         Unit::Nanoseconds,
     ),
     line("– CPU of a delayed key", "queue", "delays: CPU µs per key", Unit::Microseconds),
+    line("**the fake**, 10,000 Deployments: creates", FAKE, "creates/s", Unit::PerSecond),
+    line("– list by a label, 100 objects", FAKE, "list by a label, 100 objects ms", Unit::Milliseconds),
+    line("– events to 100 watchers", FAKE, "events/s to 100 watchers", Unit::PerSecond),
+    line("– memory", FAKE, "memory MB", Unit::Megabytes),
     line("**generate** one kind, without CRDs", "generate 1 kinds", "generation s", Unit::Seconds),
     line("– 1,000 kinds, without CRDs", "generate 1000 kinds", "generation s", Unit::Seconds),
     line(

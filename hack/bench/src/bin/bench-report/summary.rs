@@ -5,14 +5,22 @@ use std::collections::BTreeMap;
 use genclient_bench::{Result, measure::Run};
 
 /// The sides, ours first. A side that was measured in several forms is there with each.
-pub(crate) const PEERS: [&str; 4] = ["genclient", "kube-rs", "kube-rs, one thread", "client-go"];
+pub(crate) const PEERS: [&str; 6] = [
+    "genclient",
+    "kube-rs",
+    "kube-rs, one thread",
+    "client-go",
+    "client-go, managedFields",
+    "kube-apiserver",
+];
 
 /// The forms in which a side was measured.
 fn forms(peer: &str) -> &[&str] {
     match peer {
         "genclient" => &PEERS[..1],
         "kube-rs" => &PEERS[1..3],
-        _ => &PEERS[3..],
+        "client-go" => &PEERS[3..5],
+        _ => &PEERS[5..],
     }
 }
 
