@@ -1,17 +1,27 @@
 //! Handlers, indexes and listers.
 
 use std::{
+    collections::BTreeMap,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
+        mpsc,
     },
     time::Duration,
 };
 
-use genclient_runtime::{Event, Selector};
+use genclient_fake::Server;
+use genclient_runtime::{Event, InformerFactory, Selector, TypedClient};
 use k8s_openapi::api::core::v1::ConfigMap;
+use parking_lot::Mutex;
 
-use crate::support::{Cluster, Heard, map, quiet};
+use crate::support::{Cluster, DEADLINE, Heard, map, quiet, until};
+
+/// The name and the value of a map.
+fn shown(map: &ConfigMap) -> (String, String) {
+    let name = map.metadata.name.clone().unwrap_or_default();
+    (name, map.data.as_ref().map(|data| data["key"].clone()).unwrap_or_default())
+}
 
 #[tokio::test(start_paused = true)]
 async fn a_handler_hears_each_change_once_and_in_order() {
@@ -81,16 +91,16 @@ async fn each_handler_has_its_own_resync_period() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hundred_handlers_that_come_and_go_under_two_thousand_events_lose_nothing() {
+async fn a_hundred_handlers_that_come_and_go_under_ten_thousand_events_lose_nothing() {
     let cluster = Cluster::streamed(&[]);
     let first = cluster.hear();
     cluster.start().await;
     let mut registrations = Vec::new();
-    for number in 0..2_000 {
+    for number in 0..10_000 {
         cluster.server.load(&map(&format!("map-{number}"), "new")).unwrap();
-        if number % 20 == 0 {
+        if number % 100 == 0 {
             registrations.push(cluster.informer.add_event_handler(Heard::default().handler()));
-            if let Some(earlier) = registrations.get(number / 40) {
+            if let Some(earlier) = registrations.get(number / 200) {
                 earlier.remove();
             }
             quiet().await;
@@ -98,8 +108,95 @@ async fn a_hundred_handlers_that_come_and_go_under_two_thousand_events_lose_noth
     }
     cluster.settle().await;
     assert_eq!(registrations.len(), 100);
-    assert_eq!(first.take().len(), 2_000);
-    assert_eq!(cluster.informer.store().len(), 2_001);
+    assert_eq!(first.take().len(), 10_000);
+    assert_eq!(cluster.informer.store().len(), 10_001);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_transform_runs_once_for_each_state_of_an_object_also_on_a_streamed_list() {
+    for streaming in [false, true] {
+        let server = Server::new();
+        for name in ["a", "b"] {
+            server.load(&map(name, "loaded")).unwrap();
+        }
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let transformed = seen.clone();
+        let factory = InformerFactory::builder(server.client())
+            .tweak_list_options(move |options| options.streaming_lists = streaming)
+            .transform(move |map: &mut ConfigMap| {
+                transformed.lock().push(shown(map));
+                map.data = None;
+            })
+            .build();
+        let informer = factory.informer::<ConfigMap>();
+        factory.start();
+        factory.wait_for_cache_sync(DEADLINE).await.unwrap();
+        let maps = TypedClient::<ConfigMap>::namespaced(server.client(), "default");
+        let written = maps.update(&map("a", "changed")).await.unwrap();
+        informer.caught_up_to(&written, DEADLINE).await.unwrap();
+        let states = [("a", "changed"), ("a", "loaded"), ("b", "loaded")];
+        let mut seen = seen.lock().clone();
+        seen.sort();
+        assert_eq!(seen, states.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        assert!(informer.store().list(&Selector::everything()).iter().all(|map| map.data.is_none()));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_order_is_kept_for_each_object_and_the_old_state_is_the_one_that_was_told_last() {
+    let cluster = Cluster::streamed(&[]);
+    let told = Arc::new(Mutex::new(BTreeMap::<String, (Arc<ConfigMap>, usize)>::new()));
+    let listened = told.clone();
+    cluster.informer.add_event_handler(move |event: &Event<ConfigMap>| {
+        let (name, value) = shown(event.object());
+        let Ok(value) = value.parse::<usize>() else { return };
+        let mut told = listened.lock();
+        if let Some((last, before)) = told.insert(name, (event.object().clone(), value)) {
+            let Event::Updated { old, .. } = event else { panic!("{event:?} of an object that is known") };
+            assert!(Arc::ptr_eq(old, &last) && before < value, "{value} comes after {before}");
+        }
+    });
+    cluster.start().await;
+    for value in 0..500 {
+        for name in ["a", "b", "c"] {
+            cluster.write(&format!("{name}-{}", value % 5), &value.to_string()).await;
+        }
+    }
+    cluster.settle().await;
+    let last: Vec<_> = told.lock().values().map(|(_, value)| *value).collect();
+    assert_eq!(last, [495, 496, 497, 498, 499].repeat(3));
+}
+
+#[tokio::test]
+async fn a_slow_handler_holds_few_events_and_ends_on_the_newest_state_of_every_object() {
+    const OBJECTS: usize = 10;
+    let cluster = Cluster::streamed(&[]);
+    let (release, blocked) = mpsc::channel::<()>();
+    let (told, newest) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(BTreeMap::new())));
+    let (counted, kept) = (told.clone(), newest.clone());
+    cluster.informer.add_event_handler(move |event: &Event<ConfigMap>| {
+        // Until the sender is dropped.
+        let _ = blocked.recv();
+        counted.fetch_add(1, Ordering::SeqCst);
+        let (name, value) = shown(event.object());
+        kept.lock().insert(name, value);
+    });
+    cluster.start().await;
+    for value in 0..100 {
+        for object in 0..OBJECTS {
+            cluster.write(&format!("map-{object}"), &value.to_string()).await;
+        }
+    }
+    cluster.settle().await;
+    assert_eq!(told.load(Ordering::SeqCst), 0, "the handler is in its first event");
+    drop(release);
+    let newest_are_told = || {
+        let newest = newest.lock();
+        newest.len() == OBJECTS + 1 && newest.iter().all(|(name, value)| name == "last" || value == "99")
+    };
+    until("the newest state of every object is told", newest_are_told).await;
+    // The first event, and one for each object that waited behind it.
+    assert!(told.load(Ordering::SeqCst) <= OBJECTS + 2, "{} events were kept", told.load(Ordering::SeqCst));
 }
 
 #[tokio::test(start_paused = true)]
