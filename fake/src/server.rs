@@ -261,6 +261,10 @@ impl Server {
                 look.check_list(false, &decode::go_type(&kind))?;
                 json(code, &view::object(value, &kind, look, self.shared.clock.now()))
             }
+            Reply::Stored(code, object) => {
+                look.check_list(false, &decode::go_type(&kind))?;
+                whole(code, view::stored(&object, &kind, look, self.shared.clock.now()))
+            }
             Reply::Plain(code, value) => json(code, &value),
             Reply::List(bytes) => whole(200, bytes),
             Reply::Watch(watch) => {

@@ -30,6 +30,19 @@ pub(crate) fn object(value: Value, kind: &Kind, look: Look, now: Timestamp) -> V
     }
 }
 
+/// Shows an object that is stored, encoded.
+pub(crate) fn stored(shown: &Object, kind: &Kind, look: Look, now: Timestamp) -> Bytes {
+    let mut buffer = BytesMut::new();
+    match look.form {
+        Form::Object | Form::Discovery => shown.write(kind, &mut buffer),
+        Form::Metadata | Form::Table => {
+            buffer.put_slice(object(shown.value(kind), kind, look, now).to_string().as_bytes());
+        }
+    }
+    buffer.put_u8(b'\n');
+    buffer.freeze()
+}
+
 /// Shows the metadata of an object.
 pub(crate) fn partial(value: &Value, look: Look) -> Value {
     json!({ "kind": "PartialObjectMetadata", "apiVersion": look.meta, "metadata": value["metadata"] })

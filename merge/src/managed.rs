@@ -1,6 +1,6 @@
 //! The entries of `metadata.managedFields`: who owns which fields of an object.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 use serde_json::{Map, Value};
 
 use crate::fields::FieldSet;
@@ -15,8 +15,8 @@ pub enum Operation {
 }
 
 /// One entry of `metadata.managedFields`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Wire", into = "Wire")]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "Wire")]
 pub struct ManagedFieldsEntry {
     /// The name of the manager.
     pub manager: String,
@@ -32,21 +32,43 @@ pub struct ManagedFieldsEntry {
     pub subresource: String,
 }
 
-/// An entry as it is written. The order of the fields is that of the API server.
-#[derive(Serialize, Deserialize)]
+/// An entry as it is read.
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Wire {
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default)]
     manager: String,
     operation: Operation,
     api_version: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     time: Option<String>,
     fields_type: FieldsType,
     #[serde(default, rename = "fieldsV1")]
     fields: FieldSet,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default)]
     subresource: String,
+}
+
+/// An entry is written with its fields in the order of the API server.
+impl Serialize for ManagedFieldsEntry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let texts = [self.manager.is_empty(), self.time.is_none(), self.subresource.is_empty()];
+        let length = 7 - texts.into_iter().filter(|is_absent| *is_absent).count();
+        let mut entry = serializer.serialize_struct("ManagedFieldsEntry", length)?;
+        if !self.manager.is_empty() {
+            entry.serialize_field("manager", &self.manager)?;
+        }
+        entry.serialize_field("operation", &self.operation)?;
+        entry.serialize_field("apiVersion", &self.api_version)?;
+        if let Some(time) = &self.time {
+            entry.serialize_field("time", time)?;
+        }
+        entry.serialize_field("fieldsType", &FieldsType::FieldsV1)?;
+        entry.serialize_field("fieldsV1", &self.fields)?;
+        if !self.subresource.is_empty() {
+            entry.serialize_field("subresource", &self.subresource)?;
+        }
+        entry.end()
+    }
 }
 
 /// The formats of sets of fields.
@@ -67,13 +89,6 @@ impl From<Wire> for ManagedFieldsEntry {
             subresource,
         } = wire;
         Self { manager, operation, api_version, time, fields, subresource }
-    }
-}
-
-impl From<ManagedFieldsEntry> for Wire {
-    fn from(entry: ManagedFieldsEntry) -> Self {
-        let ManagedFieldsEntry { manager, operation, api_version, time, fields, subresource } = entry;
-        Self { manager, operation, api_version, time, fields_type: FieldsType::FieldsV1, fields, subresource }
     }
 }
 

@@ -3,14 +3,14 @@
 use genclient_merge::schema::{ScalarShape, Shape};
 use serde_json::{Map, Value};
 
-use super::type_name;
+use super::{document::Location, type_name};
 use crate::kinds::Kind;
 
 /// Returns the first value that has not the type of its field, as Go words it.
-pub(super) fn mismatch(value: &Value, shape: Shape<'_>, owner: &str, path: &str) -> Option<String> {
+pub(super) fn mismatch(value: &Value, shape: Shape<'_>, owner: &str, path: &Location<'_>) -> Option<String> {
     let wrong = |wanted: &str| {
-        let found = type_name(value);
-        let owner = struct_of(owner, path);
+        let (found, path) = (type_name(value), path.to_string());
+        let owner = struct_of(owner, &path);
         if path == "metadata" && wanted == "struct" {
             return Some(format!(
                 "json: cannot unmarshal {found} into Go struct field {owner}.metadata of type v1.ObjectMeta"
@@ -33,8 +33,7 @@ pub(super) fn mismatch(value: &Value, shape: Shape<'_>, owner: &str, path: &str)
                 if shape.is_map() {
                     return mismatch(value, field, owner, path);
                 }
-                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-                mismatch(value, field, owner, &path)
+                mismatch(value, field, owner, &Location::Field(path, key))
             })
         }
         Value::Array(items) => match shape.items() {

@@ -1,4 +1,4 @@
-//! Reading JSON with a memory for what is lost on the way: fields that are there twice, and fields that nobody
+//! Reads JSON with a memory for what is lost on the way: fields that are there twice, and fields that nobody
 //! knows. Both are reported in the order of the document.
 
 use std::fmt;
@@ -7,11 +7,30 @@ use genclient_merge::schema::Shape;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
+/// Where a value is. It is written out only for messages.
+#[derive(Clone, Copy)]
+pub(super) enum Location<'l> {
+    Root,
+    Field(&'l Location<'l>, &'l str),
+    Item(&'l Location<'l>, usize),
+}
+
+impl fmt::Display for Location<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => Ok(()),
+            Self::Field(Self::Root, name) => f.write_str(name),
+            Self::Field(above, name) => write!(f, "{above}.{name}"),
+            Self::Item(above, index) => write!(f, "{above}[{index}]"),
+        }
+    }
+}
+
 /// Reads a value.
 pub(super) struct Document<'d> {
     /// What is known of the value. Without it, every field is known.
     pub(super) shape: Option<Shape<'d>>,
-    pub(super) path: String,
+    pub(super) path: Location<'d>,
     pub(super) problems: &'d mut Vec<String>,
 }
 
@@ -67,7 +86,7 @@ impl<'de> Visitor<'de> for Document<'_> {
         let shape = self.shape.and_then(Shape::items);
         let mut list = Vec::new();
         loop {
-            let path = format!("{}[{}]", self.path, list.len());
+            let path = Location::Item(&self.path, list.len());
             let seed = Document { shape, path, problems: &mut *self.problems };
             match items.next_element_seed(seed)? {
                 Some(item) => list.push(item),
@@ -79,16 +98,16 @@ impl<'de> Visitor<'de> for Document<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut object = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
-            let path = if self.path.is_empty() { key.clone() } else { format!("{}.{key}", self.path) };
+            let path = Location::Field(&self.path, &key);
             let known =
                 self.shape.filter(|shape| shape.is_object()).is_none_or(|shape| shape.field(&key).is_some());
             if !known {
-                self.problems.push(format!("unknown field {path:?}"));
+                self.problems.push(format!("unknown field {:?}", path.to_string()));
                 entries.next_value::<serde::de::IgnoredAny>()?;
                 continue;
             }
             if object.contains_key(&key) {
-                self.problems.push(format!("duplicate field {path:?}"));
+                self.problems.push(format!("duplicate field {:?}", path.to_string()));
             }
             let shape = self.shape.and_then(|shape| shape.field(&key));
             let value = entries.next_value_seed(Document { shape, path, problems: &mut *self.problems })?;
@@ -99,10 +118,10 @@ impl<'de> Visitor<'de> for Document<'_> {
 }
 
 /// Removes the fields that the shape does not know, and reports them.
-pub(super) fn prune(value: &mut Value, shape: Shape<'_>, path: &str, problems: &mut Vec<String>) {
+pub(super) fn prune(value: &mut Value, shape: Shape<'_>, path: &Location<'_>, problems: &mut Vec<String>) {
     match value {
         Value::Object(fields) if shape.is_object() => fields.retain(|key, value| {
-            let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            let path = Location::Field(path, key);
             match shape.field(key) {
                 Some(shape) => {
                     prune(value, shape, &path, problems);
@@ -111,7 +130,7 @@ pub(super) fn prune(value: &mut Value, shape: Shape<'_>, path: &str, problems: &
                 // A directive of a strategic merge patch.
                 None if key.starts_with('$') => true,
                 None => {
-                    problems.push(format!("unknown field {path:?}"));
+                    problems.push(format!("unknown field {:?}", path.to_string()));
                     false
                 }
             }
@@ -119,7 +138,7 @@ pub(super) fn prune(value: &mut Value, shape: Shape<'_>, path: &str, problems: &
         Value::Array(items) => {
             if let Some(shape) = shape.items() {
                 for (index, item) in items.iter_mut().enumerate() {
-                    prune(item, shape, &format!("{path}[{index}]"), problems);
+                    prune(item, shape, &Location::Item(path, index), problems);
                 }
             }
         }

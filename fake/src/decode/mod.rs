@@ -3,6 +3,7 @@
 mod conform;
 mod document;
 
+use document::Location;
 use serde::de::DeserializeSeed;
 use serde_json::Value;
 
@@ -32,7 +33,7 @@ pub(crate) fn object(headers: &http::HeaderMap, body: &[u8], kind: &Kind) -> Res
         Input::Json => {
             // Of a custom resource, the schema knows the fields, later.
             let shape = (!kind.is_custom()).then(|| kind.schema().shape());
-            let seed = document::Document { shape, path: String::new(), problems: &mut problems };
+            let seed = document::Document { shape, path: Location::Root, problems: &mut problems };
             json(body, seed).map_err(|error| {
                 let shown = if body.is_empty() { "<empty>".to_owned() } else { shown(body) };
                 let error = go_error(&error, body);
@@ -44,7 +45,7 @@ pub(crate) fn object(headers: &http::HeaderMap, body: &[u8], kind: &Kind) -> Res
                 unrecognized(format!("couldn't get version/kind; json parse error: {error}"))
             })?;
             if !kind.is_custom() {
-                document::prune(&mut value, kind.schema().shape(), "", &mut problems);
+                document::prune(&mut value, kind.schema().shape(), &Location::Root, &mut problems);
             }
             value
         }
@@ -179,8 +180,8 @@ pub(crate) fn conform(value: &mut Value, kind: &Kind, nulls: Nulls) -> Result<Ve
     let shape = kind.schema().shape();
     match &kind.custom {
         None => {
-            document::prune(value, shape, "", &mut problems);
-            if let Some(mismatch) = conform::mismatch(value, shape, &kind.kind, "") {
+            document::prune(value, shape, &Location::Root, &mut problems);
+            if let Some(mismatch) = conform::mismatch(value, shape, &kind.kind, &Location::Root) {
                 return Err(mismatch);
             }
             if matches!(kind.group.as_str(), "" | "apps" | "batch")
@@ -200,7 +201,12 @@ pub(crate) fn conform(value: &mut Value, kind: &Kind, nulls: Nulls) -> Result<Ve
         }
         Some(custom) => {
             if let (Some(metadata), Some(shape)) = (value.get_mut("metadata"), shape.field("metadata")) {
-                document::prune(metadata, shape, "metadata", &mut problems);
+                document::prune(
+                    metadata,
+                    shape,
+                    &Location::Field(&Location::Root, "metadata"),
+                    &mut problems,
+                );
             }
             if let Some(mismatch) = metadata_mismatch(value, kind) {
                 return Err(mismatch);
@@ -219,13 +225,18 @@ pub(crate) fn conform(value: &mut Value, kind: &Kind, nulls: Nulls) -> Result<Ve
 
 /// Returns the first field of the metadata of a custom resource that has not its type.
 fn metadata_mismatch(value: &Value, kind: &Kind) -> Option<String> {
-    conform::mismatch(value.get("metadata")?, kind.schema().shape().field("metadata")?, "ObjectMeta", "")
+    conform::mismatch(
+        value.get("metadata")?,
+        kind.schema().shape().field("metadata")?,
+        "ObjectMeta",
+        &Location::Root,
+    )
 }
 
 /// Removes the fields of a strategic merge patch that the kind does not have, and returns them.
 pub(crate) fn prune_patch(patch: &mut Value, kind: &Kind) -> Vec<String> {
     let mut problems = Vec::new();
-    document::prune(patch, kind.schema().shape(), "", &mut problems);
+    document::prune(patch, kind.schema().shape(), &Location::Root, &mut problems);
     problems
 }
 

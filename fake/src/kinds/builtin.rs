@@ -55,6 +55,7 @@ fn parse(line: &str) -> Option<Kind> {
         fingerprint: 0,
         custom: None,
         schema: OnceLock::new(),
+        blank: OnceLock::new(),
     })
 }
 

@@ -191,6 +191,7 @@ pub(crate) fn kinds(crd: &Value) -> Vec<Kind> {
                 deprecation,
             }),
             schema: OnceLock::new(),
+            blank: OnceLock::new(),
         }
     };
     served.map(kind_of).collect()

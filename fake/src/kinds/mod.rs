@@ -75,6 +75,8 @@ pub(crate) struct Kind {
     /// What the CRD says of the kind, if it has one.
     pub(crate) custom: Option<Custom>,
     schema: OnceLock<Schema>,
+    /// What a new object has before its request says anything; see [`Kind::blank`].
+    blank: OnceLock<Value>,
 }
 
 /// A subresource.
@@ -123,6 +125,11 @@ impl Kind {
             Some(custom) => custom.merge_schema(),
             None => Schema::kubernetes(&self.api_version(), &self.kind).unwrap_or_else(Schema::deduced),
         })
+    }
+
+    /// Returns a new object of one of Kubernetes' own kinds, which is made once: the parts that are always written.
+    pub(crate) fn blank(&self, make: impl FnOnce() -> Value) -> &Value {
+        self.blank.get_or_init(make)
     }
 
     /// Returns the values of the fields that selectors can name, of an object as it is stored.

@@ -263,6 +263,7 @@ impl Server {
         let mut call =
             Call { server: self.shared(), state, request: &request, kind, path, warnings: &mut warnings };
         match verbs::dispatch(&mut call)?.1 {
+            Reply::Stored(_, object) => Ok(object.value(&call.kind)),
             Reply::Object(_, value) | Reply::Plain(_, value) => Ok(value),
             Reply::List(_) | Reply::Watch(_) => Err(Failure::no_such_path()),
         }

@@ -16,8 +16,7 @@ pub(super) fn create(call: &mut Call<'_>) -> Answer {
         return Ok(Reply::Object(201, value));
     }
     write::apply_defaults(&call.kind, &mut value);
-    let value = write::insert(call, value, options, false)?;
-    Ok(Reply::Object(201, value))
+    Ok(write::insert(call, value, options, false)?.reply(201))
 }
 
 /// Checks that the object is in the namespace of the path, and puts it there.

@@ -44,6 +44,8 @@ pub(crate) struct Call<'c> {
 pub(crate) enum Reply {
     /// An object of the kind, with the code of the answer.
     Object(u16, Value),
+    /// An object of the kind as it is stored.
+    Stored(u16, Arc<Object>),
     /// An object of another kind.
     Plain(u16, Value),
     /// A list that is encoded already.
@@ -83,7 +85,7 @@ impl Call<'_> {
         if version > self.state.version() {
             return Err(Failure::version_too_large(version, self.state.version()));
         }
-        Ok(Reply::Object(200, self.found()?.value(&self.kind)))
+        Ok(Reply::Stored(200, self.found()?))
     }
 }
 

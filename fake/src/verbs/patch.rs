@@ -7,7 +7,7 @@ use genclient_merge::{
 use serde_json::Value;
 
 use super::{
-    Answer, Call, Reply, create, update,
+    Answer, Call, create, update,
     write::{self, Part},
 };
 use crate::{
@@ -37,8 +37,8 @@ pub(super) fn patch(call: &mut Call<'_>) -> Answer {
     create::check_namespace(call, &mut value)?;
     update::check_name(call, &value)?;
     write::apply_defaults(&call.kind, &mut value);
-    let value = write::replace(call, &old, value, Part::of(&call.path.subresource), options, false)?;
-    Ok(Reply::Object(200, value))
+    let written = write::replace(call, &old, value, Part::of(&call.path.subresource), options, false)?;
+    Ok(written.reply(200))
 }
 
 /// The result of a patch.
@@ -249,7 +249,7 @@ fn apply(call: &mut Call<'_>, options: WriteOptions) -> Answer {
     write::conform(call, &mut value, options, &shown, Vec::new(), Nulls::Kept)?;
     write::apply_defaults(&kind, &mut value);
     if let Some(live) = live {
-        return Ok(Reply::Object(200, write::replace(call, &live, value, part, options, true)?));
+        return Ok(write::replace(call, &live, value, part, options, true)?.reply(200));
     }
     if part != Part::Whole {
         return Err(Failure::not_found(&kind, &call.path.name));
@@ -262,7 +262,7 @@ fn apply(call: &mut Call<'_>, options: WriteOptions) -> Answer {
         return Err(Failure::conflict(&kind, &call.path.name, &why));
     }
     metadata::set_text(&mut value, "resourceVersion", "");
-    Ok(Reply::Object(201, write::insert(call, value, options, true)?))
+    Ok(write::insert(call, value, options, true)?.reply(201))
 }
 
 /// Translates what keeps a configuration from being applied.

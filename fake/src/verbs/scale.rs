@@ -148,7 +148,7 @@ fn apply(call: &mut Call<'_>, options: WriteOptions) -> Answer {
     }
     metadata::set_text(&mut value, "namespace", &call.path.namespace);
     let written = write::replace(call, &live, value, Part::Other("scale"), options, true)?;
-    Ok(Reply::Plain(200, scale_of(&call.kind, &written)))
+    Ok(Reply::Plain(200, scale_of(&call.kind, &written.value(&call.kind))))
 }
 
 /// Assigns the owner of the replicas.
@@ -217,5 +217,5 @@ fn write_scale(call: &mut Call<'_>, scale: &Value, options: WriteOptions) -> Ans
     }
     own_replicas(call, &old.value(&call.kind), &mut object);
     let written = write::replace(call, &old, object, Part::Other("scale"), options, true)?;
-    Ok(Reply::Plain(200, scale_of(&call.kind, &written)))
+    Ok(Reply::Plain(200, scale_of(&call.kind, &written.value(&call.kind))))
 }

@@ -18,13 +18,12 @@ pub(super) fn update(call: &mut Call<'_>) -> Answer {
                 let why = "the object has been modified; please apply your changes to the latest version and try again";
                 return Err(Failure::conflict(&call.kind, &call.path.name, why));
             }
-            return Ok(Reply::Object(201, write::insert(call, value, options, false)?));
+            return Ok(write::insert(call, value, options, false)?.reply(201));
         }
         found => found?,
     };
     write::check_uid(&call.kind, &old, &value)?;
-    let value = write::replace(call, &old, value, part, options, false)?;
-    Ok(Reply::Object(200, value))
+    Ok(write::replace(call, &old, value, part, options, false)?.reply(200))
 }
 
 /// Returns whether an update creates an object that does not exist.

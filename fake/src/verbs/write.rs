@@ -5,7 +5,7 @@ use std::sync::Arc;
 use genclient_merge::{FieldPath, FieldSet, Writer};
 use serde_json::Value;
 
-use super::{Call, patch};
+use super::{Call, Reply, patch};
 use crate::{
     Clock,
     decode::{self, Decoded},
@@ -76,7 +76,11 @@ pub(crate) fn writer(call: &Call<'_>, part: Part<'_>) -> Writer {
 }
 
 /// Returns a new object of one of Kubernetes' own kinds: the parts that are always written.
-fn blank(kind: &Kind) -> Value {
+fn blank(kind: &Kind) -> &Value {
+    kind.blank(|| new_blank(kind))
+}
+
+fn new_blank(kind: &Kind) -> Value {
     let mut value = serde_json::json!({ "apiVersion": kind.api_version(), "kind": kind.kind });
     decode::complete(&mut value, kind);
     // These lists are written even if they are empty.
@@ -140,6 +144,32 @@ pub(crate) fn apply_defaults(kind: &Kind, value: &mut Value) {
     }
 }
 
+/// The object of a write.
+pub(crate) enum Written {
+    /// As it is stored.
+    Stored(Arc<Object>),
+    /// As it would be stored, or as it was.
+    Shown(Value),
+}
+
+impl Written {
+    /// Returns the object in the version of `kind`.
+    pub(crate) fn value(self, kind: &Kind) -> Value {
+        match self {
+            Self::Stored(object) => object.value(kind),
+            Self::Shown(value) => value,
+        }
+    }
+
+    /// Returns the answer with this code.
+    pub(crate) fn reply(self, code: u16) -> Reply {
+        match self {
+            Self::Stored(object) => Reply::Stored(code, object),
+            Self::Shown(value) => Reply::Object(code, value),
+        }
+    }
+}
+
 /// Writes a new object.
 ///
 /// `managed` says whether the object has its managed fields already.
@@ -148,7 +178,7 @@ pub(crate) fn insert(
     mut value: Value,
     options: WriteOptions,
     managed: bool,
-) -> Result<Value, Failure> {
+) -> Result<Written, Failure> {
     let kind = call.kind.clone();
     let clock = call.server.clock.clone();
     for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
@@ -157,7 +187,7 @@ pub(crate) fn insert(
     if !managed {
         let mut writer = writer(call, Part::Whole);
         if !kind.is_custom() {
-            writer = writer.blank(blank(&kind));
+            writer = writer.blank(blank(&kind).clone());
         }
         value = writer.update(None, &value, kind.schema()).unwrap_or_else(|_| {
             let mut value = value;
@@ -196,8 +226,8 @@ pub(crate) fn insert(
     }
     if !kind.is_custom() {
         // The parts that every object has, without what the status was.
-        if let Some(status) = blank(&kind).get_mut("status").map(Value::take) {
-            crate::json::set_default(&mut value, "status", status);
+        if let Some(status) = blank(&kind).get("status") {
+            crate::json::set_default(&mut value, "status", status.clone());
         }
         defaults::prepare_create(call.state, &kind, &mut value, &clock.text());
     }
@@ -227,12 +257,11 @@ pub(crate) fn insert(
     }
     if options.dry_run {
         metadata::drop_empty(&mut value);
-        return Ok(value);
+        return Ok(Written::Shown(value));
     }
     let object = call.state.put(&kind, value);
-    let value = object.value(&kind);
     after_write(call.state, &clock, &kind, &object);
-    Ok(value)
+    Ok(Written::Stored(object))
 }
 
 /// Sets what the server sets in new objects of a kind.
@@ -296,7 +325,7 @@ pub(crate) fn replace(
     part: Part<'_>,
     options: WriteOptions,
     managed: bool,
-) -> Result<Value, Failure> {
+) -> Result<Written, Failure> {
     let kind = call.kind.clone();
     let clock = call.server.clock.clone();
     let before = old.value(&kind);
@@ -344,23 +373,22 @@ pub(crate) fn replace(
         return Err(Failure::invalid(&kind, &old.name, &causes));
     }
     if is_same(&old.stored(&kind), &new) {
-        return Ok(before);
+        return Ok(Written::Shown(before));
     }
     if options.dry_run {
         metadata::drop_empty(&mut new);
-        return Ok(new);
+        return Ok(Written::Shown(new));
     }
     let done = is_done(&kind, &new);
     if done && old.deleting {
         // The last finalizer is gone. The answer has the object as it was written last.
         call.state.remove(&kind, old);
         after_removal(call.state, &clock, &kind, old);
-        return Ok(new);
+        return Ok(Written::Shown(new));
     }
     let object = call.state.put(&kind, new);
-    let value = object.value(&kind);
     after_write(call.state, &clock, &kind, &object);
-    Ok(value)
+    Ok(Written::Stored(object))
 }
 
 /// Checks that the object is the one that the request means.

@@ -22,6 +22,8 @@ mod cap;
 mod conflict;
 mod updater;
 
+use std::sync::LazyLock;
+
 use serde_json::{Map, Value};
 
 pub use conflict::{Conflict, Conflicts};
@@ -279,7 +281,7 @@ impl Writer {
             let mut own = self.entry(Operation::Update);
             own.fields = fields;
             if let Some(at) = managers.iter().position(|entry| entry.is_same_manager(&own)) {
-                own.fields = own.fields.union(&managers.remove(at).fields);
+                own.fields.extend_from(managers.remove(at).fields);
             }
             managers.push(own);
         }
@@ -356,21 +358,24 @@ fn without_managed_fields(object: &Value) -> Value {
 }
 
 /// Removes the fields that nobody owns: what names the object, and what the server alone writes.
-fn stripped(fields: FieldSet) -> FieldSet {
-    let metadata = [
-        "name",
-        "namespace",
-        "creationTimestamp",
-        "selfLink",
-        "uid",
-        "clusterName",
-        "generation",
-        "managedFields",
-        "resourceVersion",
-    ];
-    let paths = ["apiVersion", "kind", "metadata"].map(|name| FieldPath::of_fields([name])).into_iter();
-    let paths = paths.chain(metadata.map(|name| FieldPath::of_fields(["metadata", name])));
-    fields.difference(&paths.collect())
+fn stripped(mut fields: FieldSet) -> FieldSet {
+    static UNOWNED: LazyLock<FieldSet> = LazyLock::new(|| {
+        let metadata = [
+            "name",
+            "namespace",
+            "creationTimestamp",
+            "selfLink",
+            "uid",
+            "clusterName",
+            "generation",
+            "managedFields",
+            "resourceVersion",
+        ];
+        let paths = ["apiVersion", "kind", "metadata"].map(|name| FieldPath::of_fields([name])).into_iter();
+        paths.chain(metadata.map(|name| FieldPath::of_fields(["metadata", name]))).collect()
+    });
+    fields.subtract(&UNOWNED);
+    fields
 }
 
 #[cfg(test)]

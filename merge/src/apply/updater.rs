@@ -40,7 +40,7 @@ impl Updater<'_> {
             let owned = others.iter().fold(fields.clone(), |owned, other| owned.union(&other.fields));
             object = self.prune(&object, last, &owned);
         }
-        self.reassign(&self.compare(live, &object), others, force)?;
+        self.reassign(self.compare(live, &object), others, force)?;
         Ok((object, fields))
     }
 
@@ -51,23 +51,23 @@ impl Updater<'_> {
         new: &Value,
         managers: &mut Vec<ManagedFieldsEntry>,
     ) -> FieldSet {
-        let comparison = self.compare(live, new);
         // With force there are no conflicts.
-        let _ = self.reassign(&comparison, managers, true);
-        comparison.modified.union(&comparison.added)
+        self.reassign(self.compare(live, new), managers, true).unwrap_or_default()
     }
 
     fn compare(self, live: &Value, new: &Value) -> Comparison {
         typed::compare(live, new, self.schema).without(self.reset)
     }
 
+    /// Takes what was written from its managers, and returns it. Without `force`, that is a conflict.
     fn reassign(
         self,
-        comparison: &Comparison,
+        comparison: Comparison,
         managers: &mut Vec<ManagedFieldsEntry>,
         force: bool,
-    ) -> Result<(), Conflicts> {
-        let written = comparison.modified.union(&comparison.added);
+    ) -> Result<FieldSet, Conflicts> {
+        let Comparison { removed, modified: mut written, added } = comparison;
+        written.extend_from(added);
         if !force {
             let in_conflict = managers.iter().map(|manager| ManagedFieldsEntry {
                 fields: manager.fields.intersection(&written),
@@ -78,10 +78,11 @@ impl Updater<'_> {
             }
         }
         for manager in managers.iter_mut() {
-            manager.fields = manager.fields.difference(&written).difference(&comparison.removed);
+            manager.fields.subtract(&written);
+            manager.fields.subtract(&removed);
         }
         managers.retain(|manager| !manager.fields.is_empty());
-        Ok(())
+        Ok(written)
     }
 
     /// Removes what was in `last` and is not in `owned`.

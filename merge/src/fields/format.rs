@@ -140,7 +140,7 @@ fn location(at: &[&str]) -> String {
 
 fn write_element(element: &PathElement) -> String {
     match element {
-        PathElement::Field(name) => format!("f:{name}"),
+        PathElement::Field(name) => ["f:", name].concat(),
         PathElement::Key(key) => {
             let mut text = "k:{".to_owned();
             for (index, (name, value)) in key.fields().enumerate() {

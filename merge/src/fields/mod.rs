@@ -126,7 +126,12 @@ impl FieldSet {
         union
     }
 
-    fn extend_from(&mut self, other: Self) {
+    /// Adds the paths of another set.
+    pub(crate) fn extend_from(&mut self, other: Self) {
+        if self.nodes.is_empty() {
+            self.nodes = other.nodes;
+            return;
+        }
         for (element, node) in other.nodes {
             let mine = self.nodes.entry(element).or_default();
             mine.member |= node.member;
@@ -165,6 +170,35 @@ impl FieldSet {
                 Some(Node { member: node.member, below: node.below.difference_below(&other.below) })
             }
         })
+    }
+
+    /// Removes the paths that are in the other set: [`difference`](Self::difference) in place.
+    pub(crate) fn subtract(&mut self, other: &Self) {
+        self.retain_nodes(other, |node, other| {
+            node.member &= !other.member;
+            node.below.subtract(&other.below);
+        });
+    }
+
+    /// Removes the paths that are in the other set or lie below a path of it:
+    /// [`difference_below`](Self::difference_below) in place.
+    pub(crate) fn subtract_below(&mut self, other: &Self) {
+        self.retain_nodes(other, |node, other| match other.member {
+            true => *node = Node::default(),
+            false => node.below.subtract_below(&other.below),
+        });
+    }
+
+    /// Changes the nodes that the other set has too, and removes those that are empty then.
+    fn retain_nodes(&mut self, other: &Self, change: impl Fn(&mut Node, &Node)) {
+        for (element, other) in &other.nodes {
+            if let Some(node) = self.nodes.get_mut(element) {
+                change(node, other);
+                if node.is_empty() {
+                    self.nodes.remove(element);
+                }
+            }
+        }
     }
 
     /// Returns the paths of the set that have no other path of the set below them.

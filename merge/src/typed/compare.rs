@@ -25,42 +25,81 @@ pub(crate) struct Comparison {
 
 impl Comparison {
     /// Removes fields, with all that is below them.
-    pub(crate) fn without(self, fields: &FieldSet) -> Self {
-        Self {
-            removed: self.removed.difference_below(fields),
-            modified: self.modified.difference_below(fields),
-            added: self.added.difference_below(fields),
+    pub(crate) fn without(mut self, fields: &FieldSet) -> Self {
+        for set in [&mut self.removed, &mut self.modified, &mut self.added] {
+            set.subtract_below(fields);
         }
+        self
+    }
+}
+
+/// The difference of two values: that of what is below them, and whether they differ themselves.
+#[derive(Default)]
+struct Changes {
+    below: Comparison,
+    removed: bool,
+    modified: bool,
+    added: bool,
+}
+
+impl Changes {
+    /// Notes a value that only one side has.
+    fn note_presence(&mut self, left: Option<&Value>, right: Option<&Value>) {
+        self.added |= left.is_none() && right.is_some();
+        self.removed |= left.is_some() && right.is_none();
+    }
+
+    /// Adds the difference of what a path element leads to. The element is made only if there is one.
+    fn add(&mut self, element: impl FnOnce() -> PathElement, changes: Changes) {
+        let Changes { below: Comparison { removed, modified, added }, .. } = changes;
+        let parts = [
+            (&mut self.below.removed, changes.removed, removed),
+            (&mut self.below.modified, changes.modified, modified),
+            (&mut self.below.added, changes.added, added),
+        ];
+        let mut parts = parts.into_iter().filter(|(_, member, below)| *member || !below.is_empty());
+        let Some((set, member, below)) = parts.next() else { return };
+        let element = element();
+        for (set, member, below) in parts {
+            set.add_node(element.clone(), member, below);
+        }
+        set.add_node(element, member, below);
     }
 }
 
 /// Compares two valid values.
 pub(crate) fn compare(left: &Value, right: &Value, schema: &Schema) -> Comparison {
-    let mut walker = Walker { schema, path: Vec::new(), result: Comparison::default() };
-    walker.values(Some(left), Some(right), schema.root());
-    walker.result
+    // The root is never a member.
+    Walker { schema }.values(Some(left), Some(right), schema.root()).below
 }
 
+#[derive(Clone, Copy)]
 struct Walker<'s> {
     schema: &'s Schema,
-    path: Vec<PathElement>,
-    result: Comparison,
 }
 
 impl Walker<'_> {
-    fn values(&mut self, left: Option<&Value>, right: Option<&Value>, id: TypeId) {
+    fn values(self, left: Option<&Value>, right: Option<&Value>, id: TypeId) -> Changes {
+        let mut changes = Changes::default();
         let (other, shape) = shapes(self.schema.get(id), left, right);
         if let Some(other) = other {
-            self.handle(left, right, other);
+            self.handle(left, right, other, &mut changes);
         }
-        let is_leaf = shape.is_none_or(|shape| self.handle(left, right, shape));
+        let is_leaf = shape.is_none_or(|shape| self.handle(left, right, shape, &mut changes));
         if !is_leaf {
-            self.note_presence(left, right);
+            changes.note_presence(left, right);
         }
+        changes
     }
 
     /// Compares by a shape and returns whether the values are a leaf.
-    fn handle(&mut self, left: Option<&Value>, right: Option<&Value>, shape: Shape<'_>) -> bool {
+    fn handle(
+        self,
+        left: Option<&Value>,
+        right: Option<&Value>,
+        shape: Shape<'_>,
+        changes: &mut Changes,
+    ) -> bool {
         let is_leaf = match shape {
             Shape::Scalar(_) => true,
             Shape::Map(map) => {
@@ -72,49 +111,36 @@ impl Walker<'_> {
                 list.sharing == ListSharing::Atomic || is_empty(left) && is_empty(right)
             }
         };
-        match shape {
-            _ if is_leaf => self.leaf(left, right),
-            Shape::Map(map) => self.maps(as_map(left), as_map(right), map),
-            Shape::List(list) => self.lists(as_list(left), as_list(right), list),
-            Shape::Scalar(_) => {}
+        match (shape, left, right) {
+            (_, Some(left), Some(right)) if is_leaf => changes.modified |= !json::equal(left, right),
+            _ if is_leaf => changes.note_presence(left, right),
+            (Shape::Map(map), ..) => self.maps(as_map(left), as_map(right), map, changes),
+            (Shape::List(list), ..) => self.lists(as_list(left), as_list(right), list, changes),
+            (Shape::Scalar(_), ..) => {}
         }
         is_leaf
     }
 
-    fn leaf(&mut self, left: Option<&Value>, right: Option<&Value>) {
-        match (left, right) {
-            (Some(left), Some(right)) if !json::equal(left, right) => {
-                self.result.modified.insert_elements(&self.path);
-            }
-            _ => self.note_presence(left, right),
-        }
-    }
-
-    fn note_presence(&mut self, left: Option<&Value>, right: Option<&Value>) {
-        match (left, right) {
-            (None, Some(_)) => self.result.added.insert_elements(&self.path),
-            (Some(_), None) => self.result.removed.insert_elements(&self.path),
-            _ => {}
-        }
-    }
-
     fn maps(
-        &mut self,
+        self,
         left: Option<&serde_json::Map<String, Value>>,
         right: Option<&serde_json::Map<String, Value>>,
         map: &Map,
+        changes: &mut Changes,
     ) {
         let only_right =
             right.into_iter().flatten().filter(|(name, _)| left.is_none_or(|left| !left.contains_key(*name)));
-        for (name, _) in left.into_iter().flatten().chain(only_right) {
+        let both = left
+            .into_iter()
+            .flatten()
+            .map(|(name, value)| (name, Some(value), right.and_then(|right| right.get(name))));
+        for (name, left, right) in both.chain(only_right.map(|(name, value)| (name, None, Some(value)))) {
             let Some(id) = map.type_of(name) else { continue };
-            self.path.push(PathElement::field(name));
-            self.values(left.and_then(|left| left.get(name)), right.and_then(|right| right.get(name)), id);
-            self.path.pop();
+            changes.add(|| PathElement::field(name), self.values(left, right, id));
         }
     }
 
-    fn lists(&mut self, left: Option<&[Value]>, right: Option<&[Value]>, list: &List) {
+    fn lists(self, left: Option<&[Value]>, right: Option<&[Value]>, list: &List, changes: &mut Changes) {
         let mut items: BTreeMap<PathElement, (Vec<&Value>, Vec<&Value>)> = BTreeMap::new();
         for item in left.unwrap_or_default() {
             if let Ok(element) = item_element(self.schema, list, item) {
@@ -127,34 +153,26 @@ impl Walker<'_> {
             }
         }
         for (element, (left, right)) in items {
-            self.path.push(element);
-            self.items(&left, &right, list.items);
-            self.path.pop();
+            changes.add(|| element, self.items(&left, &right, list.items));
         }
     }
 
     /// Compares the items with one key. Several items with one key are compared as a whole.
-    fn items(&mut self, left: &[&Value], right: &[&Value], id: TypeId) {
+    fn items(self, left: &[&Value], right: &[&Value], id: TypeId) -> Changes {
         match (left, right) {
             ([] | [_], [] | [_]) => self.values(left.first().copied(), right.first().copied(), id),
             ([] | [_], _) => {
-                if let [single] = left {
-                    self.values(Some(single), None, id);
-                }
-                self.result.added.insert_elements(&self.path);
+                let single = left.first().map(|single| self.values(Some(single), None, id));
+                Changes { added: true, ..single.unwrap_or_default() }
             }
             (_, [] | [_]) => {
-                if let [single] = right {
-                    self.values(None, Some(single), id);
-                }
-                self.result.removed.insert_elements(&self.path);
+                let single = right.first().map(|single| self.values(None, Some(single), id));
+                Changes { removed: true, ..single.unwrap_or_default() }
             }
             _ => {
                 let is_same = left.len() == right.len()
                     && left.iter().zip(right).all(|(left, right)| json::equal(left, right));
-                if !is_same {
-                    self.result.modified.insert_elements(&self.path);
-                }
+                Changes { modified: !is_same, ..Changes::default() }
             }
         }
     }

@@ -36,8 +36,8 @@ pub struct ValidationError {
 }
 
 impl ValidationError {
-    fn new(path: &FieldPath, problem: impl Into<String>) -> Self {
-        Self { path: path.clone(), problem: problem.into() }
+    fn new(path: FieldPath, problem: impl Into<String>) -> Self {
+        Self { path, problem: problem.into() }
     }
 
     /// Returns the path of the value.
@@ -65,7 +65,7 @@ impl std::error::Error for ValidationError {}
 
 impl From<TooDeep> for ValidationError {
     fn from(error: TooDeep) -> Self {
-        Self::new(&FieldPath::root(), error.to_string())
+        Self::new(FieldPath::root(), error.to_string())
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Shape, ValidationError, item_element};
 use crate::{
     json,
-    path::{FieldPath, PathElement},
+    path::PathElement,
     schema::{List, ListSharing, Map, Scalar, Schema, TypeId},
 };
 
@@ -25,20 +25,26 @@ pub(crate) fn validate(
     duplicates: Duplicates,
 ) -> Result<(), Vec<ValidationError>> {
     json::check_depth(value).map_err(|error| vec![error.into()])?;
-    let mut validator = Validator { schema, duplicates, path: FieldPath::root(), errors: Vec::new() };
+    let mut validator = Validator { schema, duplicates, path: Vec::new(), errors: Vec::new() };
     validator.value(value, schema.root());
     if validator.errors.is_empty() { Ok(()) } else { Err(validator.errors) }
 }
 
-struct Validator<'s> {
-    schema: &'s Schema,
+struct Validator<'v> {
+    schema: &'v Schema,
     duplicates: Duplicates,
-    path: FieldPath,
+    path: Vec<Step<'v>>,
     errors: Vec<ValidationError>,
 }
 
-impl Validator<'_> {
-    fn value(&mut self, value: &Value, id: TypeId) {
+/// A path element that is made only for an error, if it is a field.
+enum Step<'v> {
+    Field(&'v str),
+    Item(PathElement),
+}
+
+impl<'v> Validator<'v> {
+    fn value(&mut self, value: &'v Value, id: TypeId) {
         match Shape::of(self.schema.get(id), Some(value)) {
             Some(Shape::Map(map)) => self.map(value, map),
             Some(Shape::Scalar(scalar)) => {
@@ -51,12 +57,12 @@ impl Validator<'_> {
         }
     }
 
-    fn map(&mut self, value: &Value, map: &Map) {
+    fn map(&mut self, value: &'v Value, map: &Map) {
         match value {
             Value::Null => {}
             Value::Object(fields) => {
                 for (name, field) in fields {
-                    self.path.push(PathElement::field(name));
+                    self.path.push(Step::Field(name));
                     match map.type_of(name) {
                         Some(id) => self.value(field, id),
                         None => self.error("field not declared in schema"),
@@ -68,7 +74,7 @@ impl Validator<'_> {
         }
     }
 
-    fn list(&mut self, value: &Value, list: &List) {
+    fn list(&mut self, value: &'v Value, list: &List) {
         let items = match value {
             Value::Null => return,
             Value::Array(items) => items,
@@ -88,14 +94,18 @@ impl Validator<'_> {
             if self.duplicates == Duplicates::Refused && !seen.insert(element.clone()) {
                 self.error(format!("duplicate entries for key {element}"));
             }
-            self.path.push(element);
+            self.path.push(Step::Item(element));
             self.value(item, list.items);
             self.path.pop();
         }
     }
 
     fn error(&mut self, problem: impl Into<String>) {
-        self.errors.push(ValidationError::new(&self.path, problem));
+        let path = self.path.iter().map(|step| match step {
+            Step::Field(name) => PathElement::field(*name),
+            Step::Item(element) => element.clone(),
+        });
+        self.errors.push(ValidationError::new(path.collect(), problem));
     }
 }
 
