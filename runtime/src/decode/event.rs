@@ -12,12 +12,12 @@ use serde_json::value::RawValue;
 use super::{ObjectSeed, Unreadable, decode_object, first_look};
 use crate::delta::InvalidObject;
 
-/// One event of a watch.
+/// One event of a watch, with an object of type `T`.
 #[derive(Debug)]
-pub(crate) enum Decoded<K> {
-    Added(K),
-    Modified(K),
-    Deleted(K),
+pub(crate) enum Decoded<T> {
+    Added(T),
+    Modified(T),
+    Deleted(T),
     Bookmark {
         /// Empty if the server sent none; then the bookmark says nothing.
         resource_version: String,
@@ -46,26 +46,47 @@ enum EventType {
     Unknown,
 }
 
-/// Decodes one line of a watch.
-pub(crate) fn decode_event<K: DeserializeOwned>(
+impl EventType {
+    /// The event of this type with an object.
+    fn with<T>(self, object: Result<T, InvalidObject>) -> Decoded<T> {
+        match (self, object) {
+            (Self::Added, Ok(object)) => Decoded::Added(object),
+            (Self::Modified, Ok(object)) => Decoded::Modified(object),
+            (Self::Deleted, Ok(object)) => Decoded::Deleted(object),
+            (Self::Added | Self::Modified, Err(invalid)) => Decoded::Invalid(invalid),
+            (Self::Deleted, Err(invalid)) => Decoded::InvalidDeleted(invalid),
+            (Self::Bookmark | Self::Error | Self::Unknown, _) => Decoded::Unknown,
+        }
+    }
+}
+
+/// Decodes one line of a watch, and finishes its object with the function.
+///
+/// The object is finished where it is decoded: it is hundreds of bytes long, and is moved as rarely as possible.
+pub(crate) fn decode_event<K: DeserializeOwned, T>(
     line: &[u8],
     keep_managed_fields: bool,
-) -> Result<Decoded<K>, Unreadable> {
+    finish: impl Fn(K) -> Result<T, InvalidObject>,
+) -> Result<Decoded<T>, Unreadable> {
     let line = std::str::from_utf8(line)?;
     let seed = ObjectSeed::new(keep_managed_fields);
     let event = first_look(|| {
         let mut json = serde_json::Deserializer::from_str(line);
-        let event = Envelope(seed.clone()).deserialize(&mut json)?;
+        let event = Envelope { seed: seed.clone(), finish: &finish }.deserialize(&mut json)?;
         json.end().map(|()| event)
     })?;
     match event {
         Some(event) => Ok(event),
-        None => decode_invalid(line, seed),
+        None => decode_invalid(line, seed, finish),
     }
 }
 
 /// Decodes a line that failed to decode a second time, for the key of the object and the error.
-fn decode_invalid<K: DeserializeOwned>(line: &str, seed: ObjectSeed<K>) -> Result<Decoded<K>, Unreadable> {
+fn decode_invalid<K: DeserializeOwned, T>(
+    line: &str,
+    seed: ObjectSeed<K>,
+    finish: impl Fn(K) -> Result<T, InvalidObject>,
+) -> Result<Decoded<T>, Unreadable> {
     #[derive(Deserialize)]
     struct Raw<'a> {
         r#type: EventType,
@@ -74,14 +95,8 @@ fn decode_invalid<K: DeserializeOwned>(line: &str, seed: ObjectSeed<K>) -> Resul
     }
     let Raw { r#type, object } = serde_json::from_str(line)?;
     match r#type {
-        EventType::Added => {
-            Ok(decode_object(object.get(), seed).map_or_else(Decoded::Invalid, Decoded::Added))
-        }
-        EventType::Modified => {
-            Ok(decode_object(object.get(), seed).map_or_else(Decoded::Invalid, Decoded::Modified))
-        }
-        EventType::Deleted => {
-            Ok(decode_object(object.get(), seed).map_or_else(Decoded::InvalidDeleted, Decoded::Deleted))
+        EventType::Added | EventType::Modified | EventType::Deleted => {
+            Ok(r#type.with(decode_object(object.get(), seed).and_then(finish)))
         }
         EventType::Bookmark => Ok(serde_json::from_str::<Bookmark>(object.get())?.into()),
         EventType::Error => Ok(Decoded::Error(serde_json::from_str(object.get())?)),
@@ -90,12 +105,19 @@ fn decode_invalid<K: DeserializeOwned>(line: &str, seed: ObjectSeed<K>) -> Resul
 }
 
 /// Deserializes `{"type": …, "object": …}` in one pass.
-struct Envelope<K>(ObjectSeed<K>);
+struct Envelope<'f, K, F> {
+    seed: ObjectSeed<K>,
+    finish: &'f F,
+}
 
-impl<'de, K: DeserializeOwned> DeserializeSeed<'de> for Envelope<K> {
-    type Value = Decoded<K>;
+impl<'de, K, T, F> DeserializeSeed<'de> for Envelope<'_, K, F>
+where
+    K: DeserializeOwned,
+    F: Fn(K) -> Result<T, InvalidObject>,
+{
+    type Value = Decoded<T>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Decoded<K>, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Decoded<T>, D::Error> {
         deserializer.deserialize_map(self)
     }
 }
@@ -109,20 +131,25 @@ enum Field {
     Other,
 }
 
-impl<'de, K: DeserializeOwned> Visitor<'de> for Envelope<K> {
-    type Value = Decoded<K>;
+impl<'de, K, T, F> Visitor<'de> for Envelope<'_, K, F>
+where
+    K: DeserializeOwned,
+    F: Fn(K) -> Result<T, InvalidObject>,
+{
+    type Value = Decoded<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a watch event")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Decoded<K>, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Decoded<T>, A::Error> {
+        let Self { seed, finish } = self;
         let (mut r#type, mut decoded, mut early) = (None, None, None::<&'de RawValue>);
         while let Some(field) = map.next_key::<Field>()? {
             match (field, r#type) {
                 (Field::Type, _) => r#type = Some(map.next_value()?),
                 (Field::Object, Some(r#type)) => {
-                    decoded = Some(map.next_value_seed(Object { r#type, seed: self.0.clone() })?);
+                    decoded = Some(map.next_value_seed(Object { r#type, seed: seed.clone(), finish })?);
                 }
                 // The fields of a JSON object have no order, although every server writes the type first.
                 (Field::Object, None) => early = Some(map.next_value()?),
@@ -132,7 +159,7 @@ impl<'de, K: DeserializeOwned> Visitor<'de> for Envelope<K> {
         match (decoded, r#type, early) {
             (Some(decoded), _, _) => Ok(decoded),
             (None, Some(r#type), Some(object)) => {
-                Object { r#type, seed: self.0 }.deserialize(object).map_err(A::Error::custom)
+                Object { r#type, seed, finish }.deserialize(object).map_err(A::Error::custom)
             }
             (None, None, _) => Err(A::Error::missing_field("type")),
             (None, Some(_), None) => Err(A::Error::missing_field("object")),
@@ -141,19 +168,24 @@ impl<'de, K: DeserializeOwned> Visitor<'de> for Envelope<K> {
 }
 
 /// Deserializes the object of an event as the type of the event demands.
-struct Object<K> {
+struct Object<'f, K, F> {
     r#type: EventType,
     seed: ObjectSeed<K>,
+    finish: &'f F,
 }
 
-impl<'de, K: DeserializeOwned> DeserializeSeed<'de> for Object<K> {
-    type Value = Decoded<K>;
+impl<'de, K, T, F> DeserializeSeed<'de> for Object<'_, K, F>
+where
+    K: DeserializeOwned,
+    F: Fn(K) -> Result<T, InvalidObject>,
+{
+    type Value = Decoded<T>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Decoded<K>, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Decoded<T>, D::Error> {
         match self.r#type {
-            EventType::Added => self.seed.deserialize(deserializer).map(Decoded::Added),
-            EventType::Modified => self.seed.deserialize(deserializer).map(Decoded::Modified),
-            EventType::Deleted => self.seed.deserialize(deserializer).map(Decoded::Deleted),
+            EventType::Added | EventType::Modified | EventType::Deleted => {
+                self.seed.deserialize(deserializer).map(|object| self.r#type.with((self.finish)(object)))
+            }
             EventType::Bookmark => Bookmark::deserialize(deserializer).map(Decoded::from),
             EventType::Error => Status::deserialize(deserializer).map(Box::new).map(Decoded::Error),
             EventType::Unknown => IgnoredAny::deserialize(deserializer).map(|_| Decoded::Unknown),
@@ -203,7 +235,11 @@ mod tests {
     use crate::object::ObjectKey;
 
     fn decode(line: impl ToString) -> Result<Decoded<ConfigMap>, Unreadable> {
-        decode_event(line.to_string().as_bytes(), false)
+        decode_event(line.to_string().as_bytes(), false, Ok)
+    }
+
+    fn decode_as<K: DeserializeOwned>(line: &str) -> Decoded<K> {
+        decode_event(line.as_bytes(), false, Ok).unwrap()
     }
 
     fn config_map(data: serde_json::Value) -> serde_json::Value {
@@ -272,7 +308,7 @@ mod tests {
         {
             assert!(decode(line).is_err(), "{line}");
         }
-        assert!(decode_event::<ConfigMap>(b"\xff\xfe", false).is_err());
+        assert!(decode_event::<ConfigMap, _>(b"\xff\xfe", false, Ok).is_err());
         let twice = json!({"type": "ADDED", "object": config_map(json!({}))});
         assert!(decode(format!("{twice}{twice}")).is_err());
     }
@@ -304,9 +340,7 @@ mod tests {
         for line in
             [typed("ADDED", &object(5_000)), format!(r#"{{"object":{},"type":"MODIFIED"}}"#, object(5_000))]
         {
-            let Decoded::Invalid(invalid) = decode_event::<Free>(line.as_bytes(), false).unwrap() else {
-                panic!("not invalid")
-            };
+            let Decoded::Invalid(invalid) = decode_as::<Free>(&line) else { panic!("not invalid") };
             assert_eq!(
                 (&*invalid.key.to_string(), &*invalid.uid, &*invalid.resource_version),
                 ("n/deep", "u", "7")
@@ -314,16 +348,14 @@ mod tests {
             assert!(invalid.error.contains("recursion limit"), "{}", invalid.error);
         }
         let gone = typed("DELETED", &object(5_000));
-        assert!(matches!(decode_event::<Free>(gone.as_bytes(), false).unwrap(), Decoded::InvalidDeleted(_)));
-        let Decoded::Added(read) =
-            decode_event::<Free>(typed("ADDED", &object(100)).as_bytes(), false).unwrap()
-        else {
+        assert!(matches!(decode_as::<Free>(&gone), Decoded::InvalidDeleted(_)));
+        let Decoded::Added(read) = decode_as::<Free>(&typed("ADDED", &object(100))) else {
             panic!("a hundred levels are read")
         };
         assert!(read.spec.is_object() && read.metadata.name.is_some());
         // A type without the deeply nested field decodes the object.
         let slim = typed("ADDED", &object(5_000));
-        assert!(matches!(decode_event::<ConfigMap>(slim.as_bytes(), false).unwrap(), Decoded::Added(_)));
+        assert!(matches!(decode_as::<ConfigMap>(&slim), Decoded::Added(_)));
     }
 
     #[test]
@@ -351,9 +383,7 @@ mod tests {
         }
 
         let line = typed("ADDED", &config_map(json!({})).to_string());
-        let Decoded::Invalid(invalid) = decode_event::<Panics>(line.as_bytes(), false).unwrap() else {
-            panic!("not invalid")
-        };
+        let Decoded::Invalid(invalid) = decode_as::<Panics>(&line) else { panic!("not invalid") };
         assert_eq!(invalid.key, ObjectKey::namespaced("default", "example"));
         assert_eq!(invalid.error, "decoding the object panicked: no such luck");
     }
@@ -375,7 +405,7 @@ mod tests {
         for (data, parsed) in [(json!({"a": "b"}), 1), (json!({"a": 7}), 2)] {
             PARSED.store(0, Ordering::Relaxed);
             let line = typed("ADDED", &config_map(data).to_string());
-            decode_event::<Counted>(line.as_bytes(), false).unwrap();
+            decode_as::<Counted>(&line);
             assert_eq!(PARSED.load(Ordering::Relaxed), parsed);
         }
     }

@@ -131,23 +131,6 @@ impl<K: Decodable> Decoder<K> {
         ListPage { objects, invalid, resource_version: page.resource_version, next: page.next }
     }
 
-    fn finish_event(&self, decoded: Decoded<K>) -> Decoded<Arc<K>> {
-        match decoded {
-            Decoded::Added(object) => self.finish(object).map_or_else(Decoded::Invalid, Decoded::Added),
-            Decoded::Modified(object) => self.finish(object).map_or_else(Decoded::Invalid, Decoded::Modified),
-            Decoded::Deleted(object) => {
-                self.finish(object).map_or_else(Decoded::InvalidDeleted, Decoded::Deleted)
-            }
-            Decoded::Bookmark { resource_version, initial_events_end } => {
-                Decoded::Bookmark { resource_version, initial_events_end }
-            }
-            Decoded::Error(status) => Decoded::Error(status),
-            Decoded::Invalid(invalid) => Decoded::Invalid(invalid),
-            Decoded::InvalidDeleted(invalid) => Decoded::InvalidDeleted(invalid),
-            Decoded::Unknown => Decoded::Unknown,
-        }
-    }
-
     /// Checks and transforms an object. One that fails is invalid, and the others are unaffected.
     fn finish(&self, object: K) -> Result<Arc<K>, InvalidObject> {
         catch_unwind(AssertUnwindSafe(|| self.check(object))).unwrap_or_else(|panic| {
@@ -214,8 +197,8 @@ impl<K: Decodable> Slices<K> {
         while let Some(line) = self.lines.get(self.next) {
             self.next += 1;
             bytes += line.len();
-            match decode_event(line, decoder.keep_managed_fields) {
-                Ok(decoded) => self.decoded.events.push(decoder.finish_event(decoded)),
+            match decode_event(line, decoder.keep_managed_fields, |object| decoder.finish(object)) {
+                Ok(decoded) => self.decoded.events.push(decoded),
                 Err(error) => {
                     self.decoded.unreadable = Some(error);
                     self.lines = LineBatch::default();
