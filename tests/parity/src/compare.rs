@@ -47,11 +47,6 @@ impl fmt::Display for Unequal {
     }
 }
 
-/// Runs a scenario on both servers and returns the steps whose answers differ.
-pub async fn compare(left: &Target, right: &Target, scenario: &Scenario) -> Vec<Unequal> {
-    compare_by(left, right, scenario, Value::clone).await
-}
-
 /// Runs a scenario on both servers and returns the steps of whose answers some part differs.
 ///
 /// The controllers and caches of the real server lag behind its answers, the more the busier the machine is. What
@@ -102,10 +97,21 @@ async fn compare_once(
 /// Runs scenarios at the same time on both servers and returns the steps whose answers differ, in the
 /// scenarios' order.
 pub async fn compare_all(left: &Target, right: &Target, scenarios: &[Scenario]) -> Vec<Unequal> {
+    compare_all_by(left, right, scenarios, Value::clone).await
+}
+
+/// Runs scenarios at the same time on both servers and returns the steps of whose answers some part differs, in the
+/// scenarios' order.
+pub async fn compare_all_by(
+    left: &Target,
+    right: &Target,
+    scenarios: &[Scenario],
+    view: fn(&Value) -> Value,
+) -> Vec<Unequal> {
     let runs = scenarios
         .iter()
         .enumerate()
-        .map(async |(place, scenario)| (place, compare(left, right, scenario).await));
+        .map(async |(place, scenario)| (place, compare_by(left, right, scenario, view).await));
     // Not in order, so that a slow scenario does not hold others back.
     let mut found: Vec<_> = stream::iter(runs).buffer_unordered(PARALLEL).collect().await;
     found.sort_by_key(|(place, _)| *place);

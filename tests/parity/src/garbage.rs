@@ -43,20 +43,49 @@ fn request() -> impl Strategy<Value = Request> {
     )
 }
 
+/// Scenarios with every method on every path of some kinds, with one body for each kind.
+pub fn every_path() -> Vec<Scenario> {
+    let mut requests = Vec::new();
+    for (root, resource, kind) in [
+        ("/api/v1", "/configmaps", "ConfigMap"),
+        ("/apis/apps/v1", "/deployments", "Deployment"),
+        ("/apis/parity.example.com/v1", "/widgets", "Widget"),
+        ("/apis/parity.example.com/v1", "/gadgets", "Gadget"),
+    ] {
+        let api_version = root.trim_start_matches("/apis/").trim_start_matches("/api/");
+        let object = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}});
+        for namespace in ["", "/namespaces/{ns}"] {
+            for name in [String::new()].into_iter().chain(names()) {
+                for subresource in [""].into_iter().chain(SUBRESOURCES) {
+                    let path = format!("{root}{namespace}{resource}{name}{subresource}");
+                    requests.extend(METHODS.into_iter().map(|method| {
+                        let has_body = matches!(method, "POST" | "PUT" | "PATCH");
+                        let media = if method == "PATCH" { "merge-patch+json" } else { "json" };
+                        let headers = vec![("content-type", format!("application/{media}"))];
+                        let body = if has_body { Body::Json(object.clone()) } else { Body::None };
+                        Request { method, path: path.clone(), headers, body }
+                    }));
+                }
+            }
+        }
+    }
+    let step = |request: &Request| Step { name: None, action: Action::Request(request.clone()) };
+    let chunks = requests.chunks(60).enumerate();
+    chunks.map(|(number, chunk)| scenario(format!("paths {number}"), chunk.iter().map(step))).collect()
+}
+
+const METHODS: [&str; 8] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "PURGE"];
+
+const SUBRESOURCES: [&str; 5] = ["/status", "/scale", "/other", "/status/more", "/"];
+
 fn method() -> impl Strategy<Value = &'static str> {
     select(vec![
         "GET", "POST", "PUT", "PATCH", "DELETE", "GET", "POST", "PUT", "PATCH", "HEAD", "OPTIONS", "PURGE",
     ])
 }
 
-/// A path of a few segments that are often those of real paths, in an order that often is the right one.
-fn path() -> impl Strategy<Value = String> {
-    let root =
-        select(vec!["/api/v1", "/apis/parity.example.com/v1", "/apis/apps/v1", "/api/v2", "/apis", "/x"]);
-    let namespace =
-        option::weighted(0.8, select(vec!["/namespaces/{ns}", "/namespaces/{ns}", "/namespaces/absent"]));
-    let resource =
-        select(vec!["/configmaps", "/widgets", "/gadgets", "/secrets", "/deployments", "/nothing", "/zones"]);
+/// What can stand where a name should be.
+fn names() -> Vec<String> {
     let names = [
         "/a",
         "/b",
@@ -76,8 +105,19 @@ fn path() -> impl Strategy<Value = String> {
     let mut names: Vec<String> = names.map(str::to_owned).to_vec();
     names.push(format!("/{}", "a".repeat(300)));
     names.push(format!("/{}", "%41".repeat(1000)));
-    let name = option::weighted(0.7, select(names));
-    let subresource = option::weighted(0.2, select(vec!["/status", "/scale", "/other", "/status/more", "/"]));
+    names
+}
+
+/// A path of a few segments that are often those of real paths, in an order that often is the right one.
+fn path() -> impl Strategy<Value = String> {
+    let root =
+        select(vec!["/api/v1", "/apis/parity.example.com/v1", "/apis/apps/v1", "/api/v2", "/apis", "/x"]);
+    let namespace =
+        option::weighted(0.8, select(vec!["/namespaces/{ns}", "/namespaces/{ns}", "/namespaces/absent"]));
+    let resource =
+        select(vec!["/configmaps", "/widgets", "/gadgets", "/secrets", "/deployments", "/nothing", "/zones"]);
+    let name = option::weighted(0.7, select(names()));
+    let subresource = option::weighted(0.2, select(SUBRESOURCES.to_vec()));
     (root, namespace, resource, name, subresource).prop_map(
         |(root, namespace, resource, name, subresource)| {
             let mut path = format!("{root}{}{resource}", namespace.unwrap_or_default());

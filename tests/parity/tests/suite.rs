@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use genclient_parity::{
     Scenario, Target,
-    compare::{compare_all, compare_by, judge, report},
+    compare::{compare_all, compare_all_by, compare_by, judge, report},
     differences::accepted,
     garbage, random,
     run::{Exchange, run},
@@ -87,6 +87,18 @@ async fn garbage_is_answered_with_the_same_status_on_both_servers() {
     if let Err(report) = GARBAGE.run(&real, &fake, garbage::scenarios(), random::count(100)).await {
         panic!("(- real, + fake) {report}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_method_on_every_path_is_answered_with_the_same_status_on_both_servers() {
+    require_servers!(ControlPlane);
+    let (real, fake) = (Target::real("real").await, Target::fake().await);
+    let started = Instant::now();
+    let scenarios = garbage::every_path();
+    let found = compare_all_by(&real, &fake, &scenarios, garbage::essence).await;
+    eprintln!("{} scenarios of paths in {:.0?}", scenarios.len(), started.elapsed());
+    let unequal = judge(found, &accepted()).0;
+    assert!(unequal.is_empty(), "{} steps differ (- real, + fake):\n{}", unequal.len(), report(&unequal));
 }
 
 /// Shows that nothing random is left in the answers, and that no scenario depends on chance.
