@@ -16,7 +16,9 @@ use serde_json::Value;
 use crate::{
     Clock, DataError,
     body::ResponseBody,
-    decode, discovery, namespaces,
+    decode, discovery,
+    kinds::Kind,
+    namespaces,
     reactors::Hooks,
     request::{Form, Look, Path, Request, ResourcePath},
     status::Failure,
@@ -242,7 +244,7 @@ impl Server {
             let known = state.kinds.is_builtin_group(&path.group);
             return if known { Err(Failure::no_such_path()) } else { Ok(page_not_found()) };
         };
-        if let Err(failure) = check_place(path, kind.namespaced, &request.method) {
+        if let Err(failure) = check_place(path, &kind, &request.method) {
             return if kind.is_custom() { Ok(page_not_found()) } else { Err(failure) };
         }
         if let Some(warning) = kind.custom.as_ref().and_then(|custom| custom.deprecation.clone()) {
@@ -330,12 +332,16 @@ impl Server {
 }
 
 /// Checks that a path has the namespace that its kind needs.
-fn check_place(path: &ResourcePath, namespaced: bool, method: &Method) -> Result<(), Failure> {
+fn check_place(path: &ResourcePath, kind: &Kind, method: &Method) -> Result<(), Failure> {
+    let namespaced = kind.namespaced;
     if namespaced && path.namespace.is_empty() {
-        if [&path.name, &path.subresource, &path.rest].iter().any(|part| !part.is_empty()) {
+        let reads = matches!(*method, Method::GET | Method::HEAD);
+        // Of custom resources, the server lists whatever has no name, and looks at the rest of the path later.
+        let listed = kind.is_custom() && reads && path.name.is_empty();
+        if !listed && [&path.name, &path.subresource, &path.rest].iter().any(|part| !part.is_empty()) {
             return Err(Failure::no_such_path());
         }
-        if !matches!(*method, Method::GET | Method::HEAD) {
+        if !reads {
             return Err(Failure::method_not_supported());
         }
     }

@@ -96,7 +96,6 @@ impl Call<'_> {
 fn verb(call: &Call<'_>) -> Result<&'static str, Failure> {
     let (path, custom) = (call.path, call.kind.is_custom());
     let sub = path.subresource.as_str();
-    let named = !path.name.is_empty() || !sub.is_empty();
     let subresource = call.kind.subresource(sub);
     if !custom && (!path.rest.is_empty() || !sub.is_empty() && subresource.is_none()) {
         return Err(Failure::no_such_path());
@@ -110,6 +109,8 @@ fn verb(call: &Call<'_>) -> Result<&'static str, Failure> {
         method => method,
     };
     let watch = path.watch || call.request.query.flag("watch");
+    // Of custom resources, whatever has no name is listed, and no subresource offers that.
+    let named = !path.name.is_empty() || !sub.is_empty() && !(custom && method == Method::GET);
     let verb = match (method, named) {
         (&Method::GET, true) if path.watch && sub.is_empty() => "watch",
         (&Method::GET, true) => "get",
