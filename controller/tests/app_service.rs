@@ -1,4 +1,4 @@
-//! The four classic tests of sample-controller, and a race, for the example `app_service`: one AppService is
+//! The four classic tests of sample-controller, and a few more, for the example `app_service`: one AppService is
 //! reconciled on an API server in memory, and every request that the controller sends is expected.
 
 #[path = "../examples/app_service/deployment.rs"]
@@ -181,6 +181,31 @@ async fn leaves_a_deployment_alone_that_it_does_not_control() {
     let report = Action::apply_status("default", &status_config(&app, "default", status)).force();
     fixture.actions().assert_eq([report]);
     assert_eq!(fixture.events(), [("Warning".to_owned(), "DeploymentNotOwned".to_owned())]);
+}
+
+#[tokio::test]
+async fn keeps_the_deployment_of_an_earlier_name_until_the_new_one_is_there() {
+    let mut app = app(1);
+    let deployment = deployment(&app, 1);
+    app.spec.deployment_name = "Not_A_Name".to_owned();
+    let fixture = Fixture::new(&app, Some(&deployment)).await;
+    assert_eq!(reason(&fixture.reconcile().await), ("False", "DeploymentRefused"));
+    let deletions = fixture.actions().matching(|action| action.verb == Verb::Delete);
+    assert_eq!(deletions, []);
+}
+
+#[tokio::test]
+async fn leaves_the_conditions_of_others_to_them() {
+    let mut app = app(1);
+    let foreign = conditions::new("Audited", true, "Fine", "by another controller", None);
+    app.status = Some(AppServiceStatus { conditions: vec![foreign.clone()], ..AppServiceStatus::default() });
+    let fixture = Fixture::new(&app, None).await;
+    let status = fixture.reconcile().await;
+    let kept = conditions::find(&status.conditions, "Audited").unwrap();
+    assert_eq!((kept, status.conditions.len()), (&foreign, 2));
+    let config = json!(status_config(&app, "default", status));
+    let applied = config["status"]["conditions"].as_array().unwrap();
+    assert_eq!((applied.len(), &applied[0]["type"]), (1, &json!("Available")));
 }
 
 #[tokio::test]

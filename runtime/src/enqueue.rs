@@ -9,6 +9,7 @@ use crate::{
     informer::Event,
     object::{CacheObject, ObjectKey, Watched},
     owner,
+    store::Index,
     workqueue::WorkQueue,
 };
 
@@ -57,6 +58,44 @@ pub fn controller<O: Watched, K: CacheObject + Resource>(
         }
         if let Some(new) = new {
             let _ = queue.add(new);
+        }
+    }
+}
+
+/// Returns a handler that queues the keys of the objects that refer to what is added, changed or deleted: those that
+/// an index of another informer has under its key.
+///
+/// A controller needs it for objects that it does not own, such as a Secret that its objects name, or an object of
+/// somebody else that is in their way.
+///
+/// ```
+/// # use genclient_runtime::{ObjectKey, SharedInformer, WorkQueue, enqueue, store::IndexError};
+/// # use k8s_openapi::api::{core::v1::Secret, networking::v1::Ingress};
+/// fn follow(
+///     secrets: &SharedInformer<Secret>,
+///     ingresses: &SharedInformer<Ingress>,
+///     queue: &WorkQueue<ObjectKey>,
+/// ) -> Result<(), IndexError> {
+///     let by_secret = ingresses.add_index("secret", |ingress: &Ingress| {
+///         let namespace = ingress.metadata.namespace.clone().unwrap_or_default();
+///         let tls = ingress.spec.iter().flat_map(|spec| spec.tls.iter().flatten());
+///         let names: Vec<_> = tls.filter_map(|tls| tls.secret_name.clone()).collect();
+///         names.into_iter().map(move |name| ObjectKey::namespaced(namespace.clone(), name))
+///     })?;
+///     secrets.add_event_handler(enqueue::referring(queue, by_secret));
+///     Ok(())
+/// }
+/// ```
+pub fn referring<O: CacheObject, K: CacheObject>(
+    queue: &WorkQueue<ObjectKey>,
+    index: Index<O, ObjectKey>,
+) -> impl FnMut(&Event<K>) + Send + use<O, K> {
+    let queue = queue.clone();
+    move |event| {
+        if !event.is_resync() {
+            for object in index.get(&event.key()) {
+                let _ = queue.add(ObjectKey::of(&*object));
+            }
         }
     }
 }

@@ -3,12 +3,14 @@
 //! It shows a controller that owns what it makes:
 //! - The Deployment has a controller reference to its AppService. A change of the Deployment queues the AppService,
 //!   and the garbage collector deletes it with the AppService.
-//! - The controller writes with server-side apply, as a field manager of its own. It owns the replicas, the image and
-//!   a few labels, and forces these alone; whatever others set in the Deployment stays.
+//! - The controller writes with server-side apply, as a field manager of its own. It owns the replicas, the image, a
+//!   few labels with the selector of them, and its reference, and forces these alone; whatever others set in the
+//!   Deployment stays.
 //! - A Deployment that is not controlled by the AppService is never touched. It is reported in a Warning event and in
-//!   the condition `Available` of the status. If one appears between the look into the cache and the first apply,
-//!   that apply fails with a conflict, because it does not force.
-//! - The status is written through its subresource, and only if it changed.
+//!   the condition `Available` of the status, and once it is gone its name is used. If one appears between the look
+//!   into the cache and the first apply, that apply does not force: every field that it would change is a conflict.
+//! - A Deployment under an earlier name goes only when the one under the new name is there.
+//! - The status is written through its subresource, and only if it changed; conditions of others stay.
 //!
 //! `reconcile` looks at one AppService at a time; `deployment` says what is applied, and `status` what is reported,
 //! both of which are pure. `controller/tests/app_service.rs` tests them on an API server in memory.
@@ -21,7 +23,7 @@ use std::{process::ExitCode, sync::Arc};
 
 use clap::Parser;
 use genclient_runtime::{
-    InformerFactory, WorkQueue,
+    InformerFactory, ObjectKey, WorkQueue,
     cli::{self, ClusterArgs, ControllerArgs, Failure, LogArgs, Shutdown},
     control_loop::ControlLoop,
     enqueue,
@@ -73,6 +75,13 @@ async fn run(args: Args, shutdown: Shutdown) -> Result<(), Failure> {
     let queue = WorkQueue::new("app-services");
     apps.informer().add_event_handler(enqueue::changed(&queue));
     deployments.informer().add_event_handler(enqueue::controller::<AppService, _>(&queue));
+    // A Deployment of somebody else that is in the way of an AppService has the name that it wants.
+    let wanted = |app: &AppService| {
+        let namespace = app.metadata.namespace.clone().unwrap_or_default();
+        [ObjectKey::namespaced(namespace, app.spec.deployment_name.clone())]
+    };
+    let wanted = apps.informer().add_index("deployment", wanted)?;
+    deployments.informer().add_event_handler(enqueue::referring(&queue, wanted));
 
     let events = EventRecorder::new(client, Reporter::from(NAME));
     let reconciler = Arc::new(Reconciler::new(&factory, events.clone(), args.image)?);

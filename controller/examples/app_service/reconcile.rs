@@ -72,7 +72,9 @@ impl Reconciler {
             Some(own) if is_as_wanted(&own, &app, &self.image) => Ok(own),
             found => self.apply(&app, found.as_deref()).await?,
         };
-        self.delete_others(&app).await?;
+        if deployment.is_ok() {
+            self.delete_others(&app).await?;
+        }
         self.report(&app, deployment).await?;
         Ok(Action::await_change())
     }

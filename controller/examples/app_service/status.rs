@@ -8,6 +8,9 @@ use samplecrd_client::apply::appcontroller::v1alpha1::{AppServiceApply, AppServi
 
 use crate::deployment::replicas_of;
 
+/// The type of the condition.
+const AVAILABLE: &str = "Available";
+
 /// Why there is no Deployment as an AppService wants it.
 #[derive(Debug)]
 pub struct Problem {
@@ -34,16 +37,18 @@ pub fn status_of(app: &AppService, deployment: &Found) -> AppServiceStatus {
         Err(problem) => (0, problem.reason, problem.message.clone()),
     };
     let is_available = deployment.is_ok() && available >= wanted;
-    let condition = conditions::new("Available", is_available, reason, message, app.metadata.generation);
+    let condition = conditions::new(AVAILABLE, is_available, reason, message, app.metadata.generation);
     conditions::set(&mut status.conditions, condition);
     status.available_replicas = available;
     status
 }
 
-/// Returns the status as a configuration to apply. An apply of it to anything but this AppService is a conflict.
+/// Returns the status as a configuration to apply, without the conditions of others. An apply of it to anything but this
+/// AppService is a conflict.
 pub fn status_config(app: &AppService, namespace: &str, status: AppServiceStatus) -> AppServiceApply {
     let AppServiceStatus { available_replicas, conditions } = status;
-    let status = AppServiceStatusApply::new().available_replicas(available_replicas).conditions(conditions);
+    let own = conditions.into_iter().filter(|condition| condition.type_ == AVAILABLE);
+    let status = AppServiceStatusApply::new().available_replicas(available_replicas).conditions(own);
     let name = app.metadata.name.as_deref().unwrap_or_default();
     let mut config = AppServiceApply::new(name, namespace).status(status);
     config.metadata.uid = app.metadata.uid.clone();

@@ -156,7 +156,8 @@ impl Reconciler {
             }
             Err(error) if error.is_already_exists() => {
                 let found = networks.get(&key.name).await?;
-                if controller_key::<Deployment>(&found).is_none() {
+                // One of this Deployment's is an earlier one, which goes first.
+                if controller_key::<Deployment>(&found).as_ref() != Some(key) {
                     self.ranges.forget(key);
                     let message = format!("the Network {} exists and belongs to somebody else", key.name);
                     info!(%key, "{message}");
@@ -178,13 +179,19 @@ impl Reconciler {
         }
     }
 
+    /// Deletes a Network as it is in the cache. If it has changed since, it may have been orphaned; its change queues
+    /// the key again.
     async fn delete(&self, key: &ObjectKey, namespace: &str, network: &ObjectMeta) -> Result<(), Error> {
-        let ObjectMeta { name: Some(name), uid: Some(uid), deletion_timestamp: None, .. } = network else {
+        let ObjectMeta {
+            name: Some(name), resource_version: Some(version), deletion_timestamp: None, ..
+        } = network
+        else {
             return Ok(());
         };
-        match self.samplecrd.samplecrd_v1().networks(namespace).delete(name).precondition_uid(uid).await {
+        let networks = self.samplecrd.samplecrd_v1().networks(namespace);
+        match networks.delete(name).precondition_resource_version(version).await {
             Ok(_) => info!(%key, "deleted the network"),
-            // Somebody was faster, or it is another one now.
+            // Somebody was faster.
             Err(error) if error.is_not_found() || error.is_conflict() => {}
             Err(error) => return Err(error),
         }

@@ -3,12 +3,12 @@
 //! # Guarantees
 //! - **Nothing is written to disk.** The keys live and end with the process. Whoever is to trust the server gets the
 //!   [bundle](Authority::bundle), which stays the same as long as the process runs.
-//! - **A certificate is renewed long before it expires:** when two thirds of its lifetime have passed. Connections
-//!   that are open keep theirs; every new one gets the newest.
+//! - **A certificate is renewed long before it expires:** every new connection gets one with at least a third of its
+//!   lifetime left, by the clock that its peer reads, too. Connections that are open keep theirs.
 
 use std::{
-    sync::{Arc, PoisonError, RwLock},
-    time::Duration,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, SystemTime},
 };
 
 use rcgen::{
@@ -31,8 +31,6 @@ const AUTHORITY_LIFETIME: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 const SHORTEST_LIFETIME: Duration = Duration::from_secs(1);
 /// How far the clocks of two machines may be apart.
 const CLOCK_SKEW: Duration = Duration::from_secs(60);
-/// The delay before a renewal that failed is tried again.
-const RETRY: Duration = Duration::from_secs(10);
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -44,7 +42,14 @@ pub struct Authority {
     names: Vec<String>,
     lifetime: Duration,
     provider: Arc<CryptoProvider>,
-    newest: RwLock<Arc<CertifiedKey>>,
+    newest: Mutex<Issued>,
+}
+
+/// A certificate with its key.
+#[derive(Debug)]
+struct Issued {
+    key: Arc<CertifiedKey>,
+    issued: SystemTime,
 }
 
 impl Authority {
@@ -64,7 +69,8 @@ impl Authority {
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
         let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
         let provider = Arc::new(ring::default_provider());
-        let newest = RwLock::new(Arc::new(issue(&issuer, &names, lifetime, &provider)?));
+        let key = Arc::new(issue(&issuer, &names, lifetime, &provider)?);
+        let newest = Mutex::new(Issued { key, issued: SystemTime::now() });
         Ok(Arc::new(Self { issuer, names, lifetime, provider, newest }))
     }
 
@@ -86,29 +92,27 @@ impl Authority {
         Ok(Arc::new(config))
     }
 
-    /// Renews the certificate again and again, whenever two thirds of its lifetime have passed.
-    pub async fn keep_renewed(self: Arc<Self>) {
-        let mut wait = self.lifetime * 2 / 3;
-        loop {
-            tokio::time::sleep(wait).await;
-            wait = match issue(&self.issuer, &self.names, self.lifetime, &self.provider) {
-                Ok(renewed) => {
-                    *self.newest.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(renewed);
+    /// Returns a certificate with at least a third of its lifetime left, at this time of the wall clock.
+    fn certificate(&self, now: SystemTime) -> Arc<CertifiedKey> {
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        // A clock that was set back makes it look as if it were issued in the future.
+        let age = now.duration_since(newest.issued).unwrap_or(self.lifetime);
+        if age >= self.lifetime * 2 / 3 {
+            match issue(&self.issuer, &self.names, self.lifetime, &self.provider) {
+                Ok(key) => {
+                    *newest = Issued { key: Arc::new(key), issued: now };
                     info!(lifetime = ?self.lifetime, "renewed the certificate");
-                    self.lifetime * 2 / 3
                 }
-                Err(error) => {
-                    error!(%error, "cannot renew the certificate; trying again soon");
-                    RETRY
-                }
-            };
+                Err(error) => error!(%error, "cannot renew the certificate; the next connection tries again"),
+            }
         }
+        newest.key.clone()
     }
 }
 
 impl ResolvesServerCert for Authority {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(self.newest.read().unwrap_or_else(PoisonError::into_inner).clone())
+        Some(self.certificate(SystemTime::now()))
     }
 }
 
@@ -138,4 +142,25 @@ fn issue(
     let certificate = params.signed_by(&key, issuer)?;
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
     Ok(CertifiedKey::from_der(vec![certificate.der().clone()], key, provider)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_connection_gets_a_certificate_with_a_third_of_its_lifetime_left() {
+        let lifetime = Duration::from_secs(300);
+        let authority = Authority::new(vec!["localhost".to_owned()], lifetime).unwrap();
+        let at = |seconds| SystemTime::now() + Duration::from_secs(seconds);
+        let first = authority.certificate(at(190));
+        assert!(Arc::ptr_eq(&first, &authority.certificate(at(0))));
+        let second = authority.certificate(at(210));
+        assert!(!Arc::ptr_eq(&first, &second));
+        assert!(Arc::ptr_eq(&second, &authority.certificate(at(400))));
+        // However long nobody has asked, and even if the clock was set back.
+        let third = authority.certificate(at(100_000));
+        assert!(!Arc::ptr_eq(&second, &third));
+        assert!(!Arc::ptr_eq(&third, &authority.certificate(at(0))));
+    }
 }

@@ -4,12 +4,16 @@
 //! - **A Pod can say no, and can insist.** With the annotation [`INJECT`] `"false"` it stays as it is. With `"true"` it
 //!   gets the sidecar or is refused, with the reason. Without it, a Pod that cannot get the sidecar is created
 //!   without it, and the one who creates it is warned.
-//! - **Idempotent.** A Pod that was injected is marked with [`INJECTED`], and stays as it is.
+//! - **Idempotent.** A Pod that was injected is marked with [`INJECTED`], and stays as it is. The mark alone, for example
+//!   in a copied template, is not enough: the containers must be there.
 //! - **Nothing of the Pod is overwritten.** A container or a volume of the template whose name the Pod has already is
 //!   a reason to inject nothing.
+//! - **A template with a mistake is not used.** A misspelt field, at any depth, and a container without an image would make
+//!   the API server refuse every Pod.
 
 use genclient_runtime::k8s_openapi::api::core::v1::{ConfigMap, Container, Pod, Volume};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 /// The annotation with which a Pod asks for the sidecar, `"true"`, or against it, `"false"`.
 pub const INJECT: &str = "sidecar-injector.samplecrd.k8s.io/inject";
@@ -19,7 +23,7 @@ pub const INJECTED: &str = "sidecar-injector.samplecrd.k8s.io/injected";
 pub const CONFIG: &str = "config";
 
 /// What is merged into Pods.
-#[derive(Debug, PartialEq, Deserialize)]
+#[derive(Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Template {
     /// The containers to add.
@@ -38,11 +42,38 @@ impl Template {
     pub fn read(config_map: &ConfigMap) -> Result<Self, String> {
         let text = config_map.data.as_ref().and_then(|data| data.get(CONFIG));
         let text = text.ok_or_else(|| format!("the ConfigMap has no key `{CONFIG}`"))?;
-        let template: Self = serde_saphyr::from_str(text).map_err(|error| format!("`{CONFIG}`: {error}"))?;
-        if template.containers.is_empty() {
-            return Err(format!("`{CONFIG}` has no containers"));
+        let wrong = |error: String| format!("`{CONFIG}`: {error}");
+        let source: Value = serde_saphyr::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        let template: Self = serde_saphyr::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        // The types of Kubernetes read what they know, and leave out the rest.
+        let read = serde_json::to_value(&template).map_err(|error| wrong(error.to_string()))?;
+        if let Some(field) = unknown_field(&source, &read) {
+            return Err(wrong(format!("unknown field `{field}`")));
         }
-        Ok(template)
+        let without_image = |own: &&Container| own.image.as_deref().is_none_or(str::is_empty);
+        match template.containers.iter().find(without_image) {
+            Some(container) => Err(wrong(format!("the container `{}` has no image", container.name))),
+            None if template.containers.is_empty() => Err(format!("`{CONFIG}` has no containers")),
+            None => Ok(template),
+        }
+    }
+}
+
+/// Returns the first field of a source that is missing in what was read from it.
+fn unknown_field(source: &Value, read: &Value) -> Option<String> {
+    match (source, read) {
+        (Value::Object(source), Value::Object(read)) => source.iter().find_map(|(name, value)| {
+            match read.get(name) {
+                Some(read) => unknown_field(value, read).map(|field| format!("{name}.{field}")),
+                // What is null or empty may be left out.
+                None if value.is_null() || *value == json!([]) || *value == json!({}) => None,
+                None => Some(name.clone()),
+            }
+        }),
+        (Value::Array(source), Value::Array(read)) => {
+            source.iter().zip(read).find_map(|(source, read)| unknown_field(source, read))
+        }
+        _ => None,
     }
 }
 
@@ -62,8 +93,12 @@ pub enum Verdict {
 /// Decides about a Pod. `template` is the template and its version, or why there is none.
 pub fn decide(pod: &Pod, template: Result<(Template, String), String>, by_default: bool) -> Verdict {
     let annotation = |name: &str| pod.metadata.annotations.as_ref()?.get(name).map(String::as_str);
+    let has = |own: &Container| {
+        pod.spec.iter().flat_map(|spec| &spec.containers).any(|container| container.name == own.name)
+    };
+    let is_there = template.as_ref().map_or(true, |(template, _)| template.containers.iter().all(has));
     let wanted = match annotation(INJECT) {
-        _ if annotation(INJECTED).is_some() => return Verdict::Unchanged,
+        _ if annotation(INJECTED).is_some() && is_there => return Verdict::Unchanged,
         Some("true") => true,
         Some("false") => return Verdict::Unchanged,
         Some(other) => {
@@ -106,8 +141,6 @@ fn merge(pod: &Pod, template: Template, version: String) -> Result<Pod, String> 
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
-
     use super::*;
 
     const TEMPLATE: &str = "{containers: [{name: envoy, image: envoy:1}], volumes: [{name: conf}]}";
@@ -147,6 +180,33 @@ mod tests {
     fn a_pod_that_was_injected_stays_as_it_is() {
         let once = injected(&pod(json!({ INJECT: "true" }), &["main"], &[]));
         assert_eq!(decide(&once, template(TEMPLATE), true), Verdict::Unchanged);
+    }
+
+    #[test]
+    fn the_mark_alone_does_not_keep_the_sidecar_away() {
+        let copied = pod(json!({ INJECT: "true", INJECTED: "6" }), &["main"], &[]);
+        assert_eq!(injected(&copied).spec.unwrap().containers.len(), 2);
+    }
+
+    #[test]
+    fn a_template_with_a_mistake_is_not_used() {
+        for (text, why) in [
+            ("{containers: [{name: envoy, imge: envoy}]}", "unknown field `containers.imge`"),
+            (
+                "{containers: [{name: a, image: a, ports: [{prt: 1, containerPort: 2}]}]}",
+                "`containers.ports.prt`",
+            ),
+            ("{containers: [{name: envoy}]}", "the container `envoy` has no image"),
+            ("{containers: [{name: envoy, image: ''}]}", "the container `envoy` has no image"),
+            ("{containers: []}", "no containers"),
+            ("{containers: [{name: a, image: a}], volume: []}", "volume"),
+        ] {
+            let found = template(text).unwrap_err();
+            assert!(found.contains(why), "{found}");
+        }
+        let whole = "{containers: [{name: a, image: a, args: [], resources: {limits: {cpu: '1', memory: 1Gi}}, \
+                     livenessProbe: {httpGet: {port: http}}}], volumes: [{name: v, emptyDir: {}}]}";
+        assert!(template(whole).is_ok(), "{:?}", template(whole));
     }
 
     #[test]

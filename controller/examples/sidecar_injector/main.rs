@@ -67,7 +67,7 @@ struct Args {
     config_map: ObjectKey,
 
     /// A namespace whose Pods are injected; may be given several times; by default it is every namespace but
-    /// kube-system and that of the ConfigMap.
+    /// kube-system and those of the ConfigMap and the service.
     #[arg(long = "namespace", value_name = "NAME")]
     namespaces: Vec<String>,
 
@@ -114,8 +114,11 @@ async fn run(args: Args, shutdown: Shutdown) -> Result<(), Failure> {
         .await
         .map_err(|error| format!("cannot listen on {}: {error}", args.listen))?;
     let address = listener.local_addr()?;
+    let mut spared = vec!["kube-system".to_owned(), args.config_map.namespace.clone().unwrap_or_default()];
     let (endpoint, host) = match args.service {
         Some(key) => {
+            // The program runs there, and must be able to start without itself.
+            spared.extend(key.namespace.clone());
             let host = format!("{}.{}.svc", key.name, key.namespace.as_deref().unwrap_or_default());
             (Endpoint::Service(key), host)
         }
@@ -161,7 +164,7 @@ async fn run(args: Args, shutdown: Shutdown) -> Result<(), Failure> {
             endpoint,
             bundle: authority.bundle(),
             namespaces: args.namespaces,
-            spared: vec!["kube-system".to_owned(), config_map_namespace],
+            spared,
         },
         is_registered: AtomicBool::new(false),
     });
@@ -171,7 +174,6 @@ async fn run(args: Args, shutdown: Shutdown) -> Result<(), Failure> {
     info!(%address, "serving the webhook");
     let ended = ControlLoop::new("registration", queue)
         .factory(&factory)
-        .task("the renewal of the certificate", authority.keep_renewed())
         .run(1, move |_| Arc::clone(&injector).register(), shutdown)
         .await;
     stop.send_replace(true);

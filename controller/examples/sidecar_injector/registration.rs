@@ -2,8 +2,8 @@
 //!
 //! # Guarantees
 //! - **It cannot lock the cluster out.** With `failurePolicy: Ignore` a Pod is created without the sidecar if the webhook
-//!   does not answer within five seconds. The namespaces `kube-system` and that of the ConfigMap are spared, so that
-//!   neither the control plane nor this program depends on the webhook.
+//!   does not answer within five seconds. The namespaces `kube-system` and those of the ConfigMap and of the service are
+//!   spared, so that neither the control plane nor this program depends on the webhook.
 //! - **It is kept.** Whoever changes or deletes it sees it come back.
 
 use genclient_runtime::{

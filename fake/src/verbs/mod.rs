@@ -110,7 +110,8 @@ fn verb(call: &Call<'_>) -> Result<&'static str, Failure> {
     };
     let watch = path.watch || call.request.query.flag("watch");
     // Of custom resources, whatever has no name is listed, and no subresource offers that.
-    let named = !path.name.is_empty() || !sub.is_empty() && !(custom && method == Method::GET);
+    let listed = sub.is_empty() || custom && method == Method::GET;
+    let named = !path.name.is_empty() || !listed;
     let verb = match (method, named) {
         (&Method::GET, true) if path.watch && sub.is_empty() => "watch",
         (&Method::GET, true) => "get",

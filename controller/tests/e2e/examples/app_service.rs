@@ -187,6 +187,12 @@ async fn a_deployment_of_somebody_else_is_a_warning_and_is_never_touched() {
     let foreign = test.deployments.get("web").await.unwrap();
     let managers = foreign.metadata.managed_fields.unwrap();
     assert!(managers.iter().all(|entry| entry.manager.as_deref() != Some("app-service")), "{managers:#?}");
+
+    // When they make room, those that waited for the names get them.
+    test.cluster.kubectl(&["delete", "deployment", "web"]).await;
+    test.deployment("web", "is that of shop", |found| found.spec.replicas == Some(4)).await;
+    test.cluster.kubectl(&["delete", "appservice", "other"]).await;
+    test.deployment("other-web", "is that of thief", |found| found.spec.replicas == Some(9)).await;
     controller.stop().await;
 }
 
@@ -203,6 +209,11 @@ async fn a_deployment_that_the_server_refuses_is_reported_and_tried_again_after_
         let patch = Patch::merge(&json!({ "spec": { "deploymentName": "web" } }));
         test.apps.patch("shop", &patch).await.unwrap();
         test.reports("shop", 0, "False", "NotYetAvailable").await;
+        // The one that works stays until another one takes its place.
+        let patch = Patch::merge(&json!({ "spec": { "deploymentName": name } }));
+        test.apps.patch("shop", &patch).await.unwrap();
+        test.reports("shop", 0, "False", "DeploymentRefused").await;
+        assert!(test.deployments.get("web").await.unwrap().metadata.deletion_timestamp.is_none());
         test.cluster.kubectl(&["delete", "appservice", "shop"]).await;
         let gone = async || test.deployments.get("web").await.is_err_and(|error| error.is_not_found());
         eventually("the Deployment is gone", gone, |gone| *gone).await;

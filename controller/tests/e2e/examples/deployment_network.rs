@@ -213,23 +213,33 @@ async fn networks_and_neutron_equal_the_deployments_after_churn_with_sudden_deat
     let cluster = Arc::new(cluster);
     let start: [&dyn Fn() -> Controller; 2] =
         [&|| cluster.controller(&[]), &|| cluster.example("deployment_network", &[])];
-    let mut running = start.map(|start| start());
     let writer =
         tokio::spawn(write(deployments(&cluster), names, changes, StdRng::seed_from_u64(rng.random())));
-    for _ in 0..kills {
+    let (mut running, mut killed) = (Vec::from(start.map(|start| start())), 0);
+    while killed < kills || !writer.is_finished() {
         tokio::time::sleep(Duration::from_millis(rng.random_range(20..1500))).await;
         let which = rng.random_range(0..2);
-        std::mem::replace(&mut running[which], start[which]()).kill9().await;
+        let last = running.pop().expect("there are two");
+        let first = running.pop().expect("there are two");
+        let (victim, other) = if which == 0 { (first, last) } else { (last, first) };
+        victim.kill9().await;
+        // Some changes happen while it is down.
+        tokio::time::sleep(Duration::from_millis(rng.random_range(0..300))).await;
+        running = if which == 0 { vec![start[0](), other] } else { vec![other, start[1]()] };
+        killed += 1;
     }
     writer.await.unwrap();
 
     let now = async || differences(&cluster, &neutron).await;
     eventually("the chain is as desired", now, Vec::is_empty).await;
+    // Longer than the interval after which the controller compares everything again.
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(now().await, [""; 0], "and stays so");
     for program in running {
         program.stop().await;
     }
-    assert_eq!(now().await, [""; 0], "and stays so");
+    assert_eq!(now().await, [""; 0], "and after their end");
     let left = cluster.networks().list(&ListParams::default()).await.unwrap().items.len();
-    eprintln!("chain: {changes} changes of {names} Deployments, {kills} kills, {left} are left");
+    eprintln!("chain: {changes} changes of {names} Deployments, {killed} kills, {left} are left");
     assert!(left > 0 && left <= names);
 }

@@ -97,13 +97,6 @@ async fn each_example_survives_the_restart_of_the_api_server() {
     require_servers!(ControlPlane);
     let env = TestEnv::builder().own_servers().start().await.unwrap();
     let (home, target) = (Cluster::of(&env, "home").await, Cluster::of(&env, "target").await);
-    let config_map = json!({
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": { "name": "sidecar" },
-        "data": { "config": "containers: [{name: envoy, image: envoy}]" },
-    });
-    apply(&home, &config_map).await;
     let key = format!("{}/sidecar", home.namespace);
     let programs = [
         target.example("deployment_logger", &[]),
@@ -113,6 +106,13 @@ async fn each_example_survives_the_restart_of_the_api_server() {
         target.example("sidecar_injector", &["--listen", "127.0.0.1:0", "--config-map", &key]),
     ];
     for round in ["before", "after"] {
+        let config_map = json!({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": { "name": "sidecar" },
+            "data": { "config": format!("containers: [{{name: envoy-{round}, image: envoy}}]") },
+        });
+        apply(&home, &config_map).await;
         let app = json!({
             "apiVersion": "appcontroller.k8s.io/v1alpha1",
             "kind": "AppService",
@@ -139,7 +139,8 @@ async fn each_example_survives_the_restart_of_the_api_server() {
             "jsonpath={.spec.containers[*].name}",
         ];
         let injected = async || env.kubectl_with_input(&create, &probe).await.unwrap_or_default();
-        eventually("a Pod is injected", injected, |names| names == "main envoy").await;
+        let wanted = format!("main envoy-{round}");
+        eventually("a Pod is injected with the newest template", injected, |names| *names == wanted).await;
         watch.says(&["pod added", &format!("{}/{round}-", target.namespace)]).await;
         if round == "before" {
             env.apiserver().kill9().await.unwrap();

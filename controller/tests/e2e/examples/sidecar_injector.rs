@@ -244,7 +244,7 @@ async fn the_certificate_is_renewed_before_it_expires() {
     require_servers!();
     let test = Injection::new("inject-renewal").await;
     test.set_template(TEMPLATE).await;
-    let webhook = test.start(&["--certificate-lifetime", "6s"]);
+    let webhook = test.start(&["--certificate-lifetime", "4s"]);
     webhook.says(&["registered the webhook"]).await;
     // Long after the first certificate has expired, a new connection still trusts the server.
     let started = std::time::Instant::now();
