@@ -24,6 +24,9 @@ const PARALLEL: usize = 24;
 /// How many smaller scenarios are tried before a failing one is reported.
 const ATTEMPTS: usize = 60;
 
+/// After how many scenarios the progress is shown.
+const PROGRESS: usize = 1000;
+
 /// How many scenarios whose answers differ are reported.
 const EXAMPLES: usize = 8;
 
@@ -71,8 +74,12 @@ impl<T: Debug> Check<T> {
             .buffer_unordered(PARALLEL);
         // One example for each kind of difference says more than the first one alone.
         let mut examples = BTreeMap::new();
-        let mut failed = 0;
+        let (mut failed, mut done) = (0, 0);
         while let Some((number, tree, unequal)) = runs.next().await {
+            done += 1;
+            if done % PROGRESS == 0 {
+                eprintln!("{done} of {count}, {failed} differ");
+            }
             if let Some(first) = unequal.first() {
                 failed += 1;
                 examples.entry(signature(first)).or_insert((number, tree, unequal));
