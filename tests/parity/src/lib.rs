@@ -1,6 +1,6 @@
 //! One set of scenarios for the real API server and the fake one, which must give the same answers.
 //!
-//! A [`Scenario`] is a sentence and a list of HTTP requests. [`compare`](compare::compare) sends them to two
+//! A [`Scenario`] is a sentence and a list of HTTP requests. [`compare`](compare::compare_by) sends them to two
 //! [`Target`]s, replaces what is random in the answers (uids, times, resource versions) with names, and reports
 //! every field that is not equal. The differences that are accepted are listed, with their reasons, in
 //! [`differences`].
