@@ -95,10 +95,10 @@ pub(crate) fn drop_empty(object: &mut Value) {
     of(object).retain(|_, value| !is_empty_collection(value));
 }
 
-/// Removes what is empty, except for lists and maps.
+/// Removes what is empty, except for lists and maps. One of which nothing is left is null.
 pub(crate) fn drop_unset(object: &mut Value) {
     of(object).retain(|field, value| match value {
-        Value::Null => false,
+        Value::Null => matches!(field.as_str(), "annotations" | "finalizers" | "labels" | "ownerReferences"),
         Value::String(text) => !text.is_empty(),
         // A grace period of zero is one.
         Value::Number(number) => field != "generation" || number.as_i64() != Some(0),
@@ -112,7 +112,9 @@ pub(crate) fn has_empty(object: &Value) -> bool {
 }
 
 fn is_empty_collection(value: &Value) -> bool {
-    value.as_array().is_some_and(Vec::is_empty) || value.as_object().is_some_and(serde_json::Map::is_empty)
+    value.is_null()
+        || value.as_array().is_some_and(Vec::is_empty)
+        || value.as_object().is_some_and(serde_json::Map::is_empty)
 }
 
 /// Returns what is wrong with the metadata of an object.

@@ -9,7 +9,11 @@ use crate::kinds::Kind;
 /// Returns the first value that has not the type of its field, as Go words it.
 pub(super) fn mismatch(value: &Value, shape: Shape<'_>, owner: &str, path: &Location<'_>) -> Option<String> {
     let wrong = |wanted: &str| {
-        let (found, path) = (type_name(value), path.to_string());
+        let found = match value {
+            Value::Number(number) if wanted == "int32" => format!("number {number}"),
+            other => type_name(other).to_owned(),
+        };
+        let path = path.to_string();
         let owner = struct_of(owner, &path);
         if path == "metadata" && wanted == "struct" {
             return Some(format!(
@@ -41,6 +45,12 @@ pub(super) fn mismatch(value: &Value, shape: Shape<'_>, owner: &str, path: &Loca
             None => wrong(wanted(shape)),
         },
         scalar => match (shape.scalar(), scalar) {
+            // Only the schemas of definitions have numbers that are not whole.
+            (Some(ScalarShape::Number), Value::Number(number))
+                if number.is_f64() && owner != "CustomResourceDefinition" =>
+            {
+                wrong(wanted(shape))
+            }
             (Some(ScalarShape::Any), _)
             | (Some(ScalarShape::String), Value::String(_))
             | (Some(ScalarShape::Number), Value::Number(_))

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use genclient_merge::schema::Shape;
+use genclient_merge::schema::{ScalarShape, Shape};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
@@ -62,9 +62,12 @@ impl<'de> Visitor<'de> for Document<'_> {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        // Go does not tell 1.0 from 1.
+        // Go does not tell 1.0 from 1, except in a field that holds whole numbers only. All of Kubernetes' own do, but
+        // those of schemas.
+        let is_whole = self.shape.is_some_and(|shape| shape.scalar() == Some(ScalarShape::Number))
+            && !self.path.to_string().starts_with("spec.versions");
         #[allow(clippy::cast_possible_truncation, reason = "the number is whole and small")]
-        if value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0 {
+        if !is_whole && value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0 {
             return Ok((value as i64).into());
         }
         Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))

@@ -13,6 +13,17 @@ use crate::{
     status::Failure,
 };
 
+/// What every version of a group has beside its kinds.
+const OPTIONS: [&str; 7] = [
+    "CreateOptions",
+    "DeleteOptions",
+    "GetOptions",
+    "ListOptions",
+    "PatchOptions",
+    "UpdateOptions",
+    "WatchEvent",
+];
+
 /// A body that was read, and what was lost.
 pub(crate) struct Decoded {
     pub(crate) value: Value,
@@ -118,25 +129,27 @@ pub(crate) fn check_kind(value: &mut Value, kind: &Kind, kinds: &Registry) -> Re
         }
         let expected = kind.api_version();
         if api_version != expected {
-            return Err(Failure::bad_request(format!(
-                "the API version in the data ({api_version}) does not match the expected API version ({expected})"
-            )));
+            return Err(Failure::bad_request(version_mismatch(&api_version, &expected)));
         }
         // Whether it is of the right kind is asked when it is validated.
         return Ok(());
     }
-    if !api_version.is_empty()
-        && !found.is_empty()
-        && (api_version != kind.api_version() || found != kind.kind)
-    {
+    // What an object does not say, the path says.
+    let or = |found: String, expected: &str| if found.is_empty() { expected.to_owned() } else { found };
+    let expected = kind.api_version();
+    let (api_version, found) = (or(api_version, &expected), or(found, &kind.kind));
+    if api_version != expected || found != kind.kind {
         let version = api_version.rsplit('/').next().unwrap_or_default();
         // The server reads the object as what it says to be, and only then finds that it is something else.
         let other = kinds.of_kind(&api_version, &found);
         let mismatch =
             other.as_ref().and_then(|other| conform(&mut value.clone(), other, Nulls::Pruned).err());
+        if mismatch.is_none() && other.as_ref().is_some_and(|other| other.resource == kind.resource) {
+            return Err(Failure::bad_request(version_mismatch(&api_version, &expected)));
+        }
         let why = if let Some(mismatch) = mismatch {
             mismatch
-        } else if other.is_some() || api_version == kind.api_version() {
+        } else if other.is_some() || is_registered(kinds, &api_version, &found) {
             format!("converting ({version}.{found}) to ({}.{}): unknown conversion", package(kind), kind.kind)
         } else {
             format!(
@@ -153,6 +166,20 @@ pub(crate) fn check_kind(value: &mut Value, kind: &Kind, kinds: &Registry) -> Re
         object.insert("kind".to_owned(), kind.kind.as_str().into());
     }
     Ok(())
+}
+
+/// Says that an object is in another version than the path.
+fn version_mismatch(found: &str, expected: &str) -> String {
+    format!("the API version in the data ({found}) does not match the expected API version ({expected})")
+}
+
+/// Returns whether the server knows a kind of which there is no resource.
+fn is_registered(kinds: &Registry, api_version: &str, kind: &str) -> bool {
+    let is_list = kind.strip_suffix("List").is_some_and(|item| kinds.of_kind(api_version, item).is_some());
+    let is_scale = (api_version, kind) == (&*Kind::scale().api_version(), &*Kind::scale().kind);
+    is_list
+        || is_scale
+        || OPTIONS.contains(&kind) && kinds.all().any(|other| other.api_version() == api_version)
 }
 
 /// Returns the type of objects of a kind in Go.

@@ -12,6 +12,10 @@ static KINDS: LazyLock<Vec<Arc<Kind>>> = LazyLock::new(|| {
     lines.filter(|line| !line.starts_with('#')).filter_map(parse).map(Arc::new).collect()
 });
 
+/// The body of the subresource `scale`, which is no resource.
+pub(super) static SCALE: LazyLock<Kind> =
+    LazyLock::new(|| parse("autoscaling/v1 Scale - - N - - - -").expect("the line names everything"));
+
 /// Returns all of them, in the order of discovery.
 pub(super) fn all() -> &'static [Arc<Kind>] {
     &KINDS

@@ -89,6 +89,11 @@ pub(crate) struct Subresource {
 }
 
 impl Kind {
+    /// Returns the kind of the subresource `scale`.
+    pub(crate) fn scale() -> &'static Self {
+        &builtin::SCALE
+    }
+
     /// Returns `apps/v1`, or `v1`.
     pub(crate) fn api_version(&self) -> String {
         api_version(&self.group, &self.version)

@@ -1,14 +1,36 @@
 //! Label selectors, with the API server's messages.
 
+use std::borrow::Cow;
+
 use genclient_runtime::Selector;
 
 use crate::{names, status::Failure};
 
 /// Reads a label selector.
 pub(super) fn parse(text: &str) -> Result<Selector, Failure> {
+    let text = &*until_zero(text);
     Selector::parse(text).map_err(|error| {
         Failure::bad_request(Explainer::new(text).explain().unwrap_or_else(|| error.to_string()))
     })
+}
+
+/// Returns the part of a selector that the server reads. For it a zero byte is the end of a word or, where no word
+/// is, the end of the selector.
+fn until_zero(text: &str) -> Cow<'_, str> {
+    if !text.contains('\0') {
+        return text.into();
+    }
+    let mut read = String::new();
+    let mut in_word = false;
+    for character in text.chars() {
+        match character {
+            '\0' if !in_word => break,
+            '\0' => read.push(' '),
+            other => read.push(other),
+        }
+        in_word = !matches!(character, '\0' | ' ' | '\t' | '\r' | '\n');
+    }
+    read.into()
 }
 
 /// Finds in a selector what the server complains about, in its words.

@@ -144,6 +144,10 @@ fn read_body(body: &[u8], input: Input) -> Result<Value, Failure> {
         }
         Input::Yaml => decode::yaml(body).map_err(undecodable)?,
     };
+    if value.is_null() {
+        // Nothing is an object without fields.
+        return Ok(Value::Object(serde_json::Map::new()));
+    }
     if !value.is_object() {
         let what = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
         let found = decode::type_name(&value);

@@ -78,14 +78,15 @@ impl Call<'_> {
         Err(Failure::bad_request(format!("Name parameter invalid: {name}: {}", problems.join(";"))))
     }
 
-    fn get(&self) -> Answer {
+    /// Returns the object that the path names, at the version that the query asks for, or a later one.
+    fn asked(&self) -> Result<Arc<Object>, Failure> {
         self.check_name()?;
         let version = self.request.query.get("resourceVersion").unwrap_or("0");
         let version: u64 = version.parse().map_err(|_| Failure::unknown(list::bad_version(version)))?;
         if version > self.state.version() {
             return Err(Failure::version_too_large(version, self.state.version()));
         }
-        Ok(Reply::Stored(200, self.found()?))
+        self.found()
     }
 }
 
@@ -163,7 +164,9 @@ fn answer(call: &mut Call<'_>, verb: &str) -> Answer {
         ("get", "scale") => scale::get(call),
         ("update", "scale") => scale::update(call),
         ("patch", "scale") => scale::patch(call),
-        ("get", "" | "status" | "resize" | "ephemeralcontainers" | "approval") => call.get(),
+        ("get", "" | "status" | "resize" | "ephemeralcontainers" | "approval") => {
+            Ok(Reply::Stored(200, call.asked()?))
+        }
         ("update", "" | "status" | "resize" | "ephemeralcontainers" | "approval" | "finalize") => {
             update::update(call)
         }

@@ -11,9 +11,13 @@ use crate::{
     decode, json,
     kinds::{Kind, text_at},
     metadata,
-    request::{Input, PatchType, WriteOptions},
+    request::{PatchType, WriteOptions},
     status::{Cause, Failure},
 };
+
+/// What the server says of every body that is not the scale of a custom resource.
+const UNREADABLE: &str =
+    r#"no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111""#;
 
 /// Where an object keeps what its scale shows.
 struct Paths {
@@ -77,7 +81,7 @@ fn selector_text(selector: &Value) -> String {
 }
 
 pub(super) fn get(call: &mut Call<'_>) -> Answer {
-    let object = call.found()?.value(&call.kind);
+    let object = call.asked()?.value(&call.kind);
     let path = paths(&call.kind).spec_replicas;
     if call.kind.is_custom() && text_at(&object, &path).is_empty() {
         return Err(Failure::internal(format!("the spec replicas field {path:?} does not exist")));
@@ -85,23 +89,27 @@ pub(super) fn get(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Plain(200, scale_of(&call.kind, &object)))
 }
 
+fn read(call: &mut Call<'_>, options: WriteOptions) -> Result<Value, Failure> {
+    let scale = write::read_as(call, Kind::scale(), options)?;
+    for (part, owner) in [("spec", "ScaleSpec"), ("status", "ScaleStatus")] {
+        let replicas = &scale[part]["replicas"];
+        if replicas.as_i64().is_some_and(|replicas| i32::try_from(replicas).is_err()) {
+            let why = format!(
+                "json: cannot unmarshal number {replicas} into Go struct field {owner}.{part}.replicas of type int32"
+            );
+            return Err(Failure::bad_request(decode::cannot_be_handled(Kind::scale(), &why)));
+        }
+    }
+    Ok(scale)
+}
+
 pub(super) fn update(call: &mut Call<'_>) -> Answer {
     let options = call.request.query.write_options("UpdateOptions")?;
-    Input::of(&call.request.headers)?;
-    let scale = decode::yaml(&call.request.body).map_err(Failure::bad_request)?;
-    let text = |field: &str| scale[field].as_str().unwrap_or_default();
-    let (version, found) = (text("apiVersion"), text("kind"));
-    if !found.is_empty() && (version, found) != ("autoscaling/v1", "Scale") {
-        return Err(Failure::bad_request(if call.kind.is_custom() {
-            "no kind is registered for the type v1.Scale in scheme \"pkg/runtime/scheme.go:111\"".to_owned()
-        } else {
-            let short = version.rsplit('/').next().unwrap_or_default();
-            format!(
-                "{found} in version {short:?} cannot be handled as a Scale: converting ({short}.{found}) to \
-                 (autoscaling.Scale): unknown conversion"
-            )
-        }));
-    }
+    let scale = read(call, options).map_err(|failure| match failure.code {
+        400 if call.kind.is_custom() => Failure::bad_request(UNREADABLE),
+        _ => failure,
+    })?;
+    super::update::check_name(call, &scale)?;
     write_scale(call, &scale, options)
 }
 

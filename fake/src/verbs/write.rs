@@ -97,13 +97,19 @@ fn new_blank(kind: &Kind) -> Value {
 
 /// Reads the object of a create or an update.
 pub(crate) fn read(call: &mut Call<'_>, options: WriteOptions) -> Result<Value, Failure> {
+    let kind = call.kind.clone();
+    read_as(call, &kind, options)
+}
+
+/// Reads the body of a request as an object of this kind.
+pub(crate) fn read_as(call: &mut Call<'_>, kind: &Kind, options: WriteOptions) -> Result<Value, Failure> {
     let Decoded { mut value, mut problems } =
-        decode::object(&call.request.headers, &call.request.body, &call.kind)?;
-    decode::check_kind(&mut value, &call.kind, &call.state.kinds)?;
-    let unknown = decode::conform(&mut value, &call.kind, Nulls::Pruned)
-        .map_err(|why| Failure::bad_request(decode::cannot_be_handled(&call.kind, &why)))?;
+        decode::object(&call.request.headers, &call.request.body, kind)?;
+    decode::check_kind(&mut value, kind, &call.state.kinds)?;
+    let unknown = decode::conform(&mut value, kind, Nulls::Pruned)
+        .map_err(|why| Failure::bad_request(decode::cannot_be_handled(kind, &why)))?;
     problems.extend(unknown);
-    decode::report_unknown(&call.kind, &problems, options.validation, call.warnings)?;
+    decode::report_unknown(kind, &problems, options.validation, call.warnings)?;
     Ok(value)
 }
 
@@ -372,7 +378,8 @@ pub(crate) fn replace(
     if !causes.is_empty() {
         return Err(Failure::invalid(&kind, &old.name, &causes));
     }
-    if is_same(&old.stored(&kind), &new) {
+    // Metadata that is stored though it is empty is not seen, but makes the next write a change.
+    if is_same(&before, &new) && is_same(&old.stored(&kind), &new) {
         return Ok(Written::Shown(before));
     }
     if options.dry_run {

@@ -1,7 +1,7 @@
 //! Runs random scenarios, and makes one whose answers differ as small as possible.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, btree_map::Entry},
     fmt::{Debug, Write},
 };
 
@@ -82,7 +82,10 @@ impl<T: Debug> Check<T> {
             }
             if let Some(first) = unequal.first() {
                 failed += 1;
-                examples.entry(signature(first)).or_insert((number, tree, unequal));
+                if let Entry::Vacant(entry) = examples.entry(signature(first)) {
+                    eprintln!("number {number} differs:\n{}", report(&unequal));
+                    entry.insert((number, tree, unequal));
+                }
             }
         }
         drop(runs);

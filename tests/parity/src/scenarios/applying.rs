@@ -289,6 +289,28 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             apply(a(), "one", widget("a", json!({"size": 2}))),
             get(a()),
         ]),
+        scenario("labels of which an apply leaves nothing are null until the next write", [
+            create(format!("{WIDGETS}?fieldManager=zero"), with_metadata(widget("a", json!({})), json!({"labels": {"x": "0"}}))),
+            apply(a(), "one", with_metadata(widget("a", json!({})), json!({"labels": {"x": "1"}, "finalizers": ["example.com/f"]}))).query("force=true"),
+            apply(a(), "one", with_metadata(widget("a", json!({})), json!({"finalizers": ["example.com/f"]}))),
+            get(a()),
+            apply(a(), "one", with_metadata(widget("a", json!({})), json!({"finalizers": ["example.com/f"]}))),
+            apply(a(), "one", with_metadata(widget("a", json!({})), json!({"finalizers": ["example.com/f"]}))),
+            get(a()),
+        ]),
+        scenario("the answer of an apply that ends a deletion has labels of which nothing is left", [
+            create(format!("{WIDGETS}?fieldManager=zero"), with_metadata(widget("a", json!({})), json!({"labels": {"x": "0"}, "annotations": {"x": "0"}}))),
+            apply(a(), "one", with_metadata(widget("a", json!({})), json!({"labels": {"x": "1"}, "annotations": {"x": "1"}, "finalizers": ["example.com/f"]}))).query("force=true"),
+            delete(a()),
+            apply(a(), "one", widget("a", json!({}))),
+            get(a()),
+        ]),
+        scenario("an empty list that is applied is a change each time", {
+            // A read of this version waits until the server's cache has the object.
+            let cached = || get(a()).query("resourceVersion={a.metadata.resourceVersion}");
+            let empty = || apply(a(), "one", with_metadata(widget("a", json!({})), json!({"finalizers": []}))).saved("a");
+            [empty(), cached(), empty(), cached(), empty(), cached(), wd("one", json!({})).saved("a"), cached(), wd("one", json!({}))]
+        }),
         scenario("an apply in CBOR's place is an unsupported media type", [
             merge_patch(a(), json!({})).header("content-type", "application/apply-patch+cbor").query("fieldManager=one"),
             merge_patch(a(), json!({})).header("content-type", "application/apply-patch+json").query("fieldManager=one"),

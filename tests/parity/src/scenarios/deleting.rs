@@ -41,6 +41,11 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         )
     };
     vec![
+        scenario("null is a body without options", {
+            let null =
+                |path: String| send_text("DELETE", path, "null").header("content-type", "application/json");
+            [null(one("a")), cm("a"), null(one("a")), wd(), null(w("a")), wd(), null(WIDGETS.to_owned())]
+        }),
         scenario(
             "a deletion answers with a status",
             [cm("a"), delete(one("a")), get(one("a")), wd(), delete(w("a")), get(w("a"))],

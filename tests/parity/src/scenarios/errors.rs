@@ -76,6 +76,23 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             send_bytes("POST", CONFIG_MAPS, b"{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"\xff\xfe\"}}".to_vec()),
             send_bytes("POST", CONFIG_MAPS, vec![0, 159, 146, 150]),
         ]),
+        scenario("an object of another kind is refused, and what it does not say is taken from the path", [
+            create(CONFIG_MAPS, json!({"kind": "Other", "metadata": {"name": "a"}})),
+            create(CONFIG_MAPS, json!({"apiVersion": "v1", "kind": "Other", "metadata": {"name": "a"}})),
+            create(CONFIG_MAPS, json!({"apiVersion": "example.com/v1", "metadata": {"name": "a"}})),
+            create(CONFIG_MAPS, json!({"apiVersion": "v1", "kind": "ConfigMapList"})),
+            create(CONFIG_MAPS, json!({"apiVersion": "v1", "kind": "DeleteOptions"})),
+            create(CONFIG_MAPS, json!({"apiVersion": "apps/v1", "kind": "WatchEvent"})),
+            create(CONFIG_MAPS, json!({"apiVersion": "autoscaling/v1", "kind": "Scale"})),
+            create("/apis/autoscaling/v2/namespaces/{ns}/horizontalpodautoscalers", json!({"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "a"}})),
+            create(CONFIG_MAPS, json!({"kind": "ConfigMap", "metadata": {"name": "a"}})),
+            create(CONFIG_MAPS, json!({"apiVersion": "v1", "metadata": {"name": "b"}})),
+            create(CONFIG_MAPS, json!({"metadata": {"name": "c"}})),
+        ]),
+        scenario("a number that is not whole is refused", [
+            create("/apis/apps/v1/namespaces/{ns}/deployments", json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": {"replicas": 1.5}})),
+            create("/apis/apps/v1/namespaces/{ns}/deployments", json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": {"replicas": 1.0}})),
+        ]),
         scenario("metadata of a wrong type is refused", [
             create(CONFIG_MAPS, json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": "a"})),
             create(CONFIG_MAPS, json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": 5}})),

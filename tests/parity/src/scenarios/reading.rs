@@ -8,10 +8,24 @@ use crate::{
     scenario::*,
 };
 
+/// Selectors with a zero byte, and with what the server takes for the end.
+const ZEROS: [&str; 7] =
+    ["%00", "%00,,", "app%00x", "app%3D%00x", "app%00", "app%20%00,,", "app%3Dx%00%00,,"];
+
 pub(super) fn scenarios() -> Vec<Scenario> {
     let one = |name: &str| format!("{CONFIG_MAPS}/{name}");
     let cm = |name: &str| create(CONFIG_MAPS, config_map(name, json!({"k": name})));
     vec![
+        scenario("a zero byte ends a word of a label selector, and where no word is the selector", {
+            let labelled = |name: &str| {
+                create(
+                    CONFIG_MAPS,
+                    with_metadata(config_map(name, json!({})), json!({"labels": {"app": name}})),
+                )
+            };
+            let zeros = ZEROS.map(|selector| get(CONFIG_MAPS).query(&format!("labelSelector={selector}")));
+            [labelled("x"), labelled("y")].into_iter().chain(zeros)
+        }),
         scenario("an object that was created is read", [cm("a"), get(one("a"))]),
         scenario("an object that is absent is not found", [get(one("absent"))]),
         scenario("a custom object that is absent is not found", [get(format!("{WIDGETS}/absent"))]),

@@ -111,6 +111,38 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             "a custom object without replicas has a scale of zero",
             [create(WIDGETS, widget("a", json!({}))), get(w("a/scale"))],
         ),
+        scenario("the body of a scale is read before its object is looked for", {
+            let bodies = [
+                "null",
+                "{}",
+                "x",
+                "[]",
+                r#"{"kind":7}"#,
+                r#"{"kind":"Scale"}"#,
+                r#"{"kind":"Other"}"#,
+                r#"{"apiVersion":"example.com/v1"}"#,
+                r#"{"apiVersion":"apps/v1","kind":"Scale"}"#,
+                r#"{"apiVersion":"apps/v1","kind":"Deployment"}"#,
+                r#"{"apiVersion":"autoscaling/v1","kind":"Deployment"}"#,
+                r#"{"metadata":7}"#,
+                r#"{"metadata":{"name":"other"}}"#,
+                r#"{"metadata":{"name":"a"},"spec":{"replicas":2147483648}}"#,
+                r#"{"metadata":{"name":"a"},"spec":{"replicas":1.5}}"#,
+                r#"{"metadata":{"name":"a"},"status":{"replicas":2147483648}}"#,
+                r#"{"metadata":{"name":"a"},"spec":{"replicas":"x"}}"#,
+                r#"{"metadata":{"name":"a"},"spec":{"replicas":2}}"#,
+            ];
+            let put = |body| {
+                let put = |path| send_text("PUT", path, body).header("content-type", "application/json");
+                [put(w("a/scale")), put(d("a/scale"))]
+            };
+            let absent = bodies.into_iter().flat_map(put).collect::<Vec<_>>();
+            let steps = absent.clone().into_iter().chain([wd()]).chain(absent);
+            steps.chain([
+                get(w("a/scale")).query("resourceVersion=x"),
+                get(d("a/scale")).query("resourceVersion=x"),
+            ])
+        }),
         scenario(
             "a scale is checked",
             [
