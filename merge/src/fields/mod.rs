@@ -154,22 +154,17 @@ impl FieldSet {
     /// [`difference_below`](Self::difference_below) removes those, too.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
-        self.filter_nodes(|element, node| {
-            let Some(other) = other.nodes.get(element) else { return Some(node.clone()) };
-            Some(Node { member: node.member && !other.member, below: node.below.difference(&other.below) })
-        })
+        let mut difference = self.clone();
+        difference.subtract(other);
+        difference
     }
 
     /// Returns the paths of this set that neither are in the other set nor lie below a path of it.
     #[must_use]
     pub fn difference_below(&self, other: &Self) -> Self {
-        self.filter_nodes(|element, node| match other.nodes.get(element) {
-            None => Some(node.clone()),
-            Some(other) if other.member => None,
-            Some(other) => {
-                Some(Node { member: node.member, below: node.below.difference_below(&other.below) })
-            }
-        })
+        let mut difference = self.clone();
+        difference.subtract_below(other);
+        difference
     }
 
     /// Removes the paths that are in the other set: [`difference`](Self::difference) in place.
