@@ -1,6 +1,6 @@
 //! The speed to reach.
 
-use crate::summary::{PEERS, Summary};
+use crate::summary::{PEERS, Summary, forms};
 
 /// A goal, and how near we came.
 pub(crate) struct Goal {
@@ -57,11 +57,19 @@ const GROWTH: [(&str, &str, &str); 4] = [
     ("memory per object, 1,000,000 to 100,000", "1000000 network streamed", "100000 network streamed"),
 ];
 
-/// Every goal whose work was measured.
+/// Every goal whose work was measured, against each form of the peer.
 pub(crate) fn all(summary: &Summary) -> Vec<Goal> {
-    let against_peers = ROWS.iter().filter_map(|(title, work, measure, against, at_least, bound)| {
-        let ratio = summary.ratio_to_best(work, measure, against, *at_least)?;
-        Some(Goal { title: (*title).to_owned(), against, at_least: *at_least, bound: *bound, ratio })
+    let against_peers = ROWS.iter().flat_map(|(title, work, measure, peer, at_least, bound)| {
+        forms(peer).iter().filter_map(|form| {
+            let ratio = summary.ratio(work, measure, form)?;
+            Some(Goal {
+                title: (*title).to_owned(),
+                against: form,
+                at_least: *at_least,
+                bound: *bound,
+                ratio,
+            })
+        })
     });
     let under_writer = UNDER_WRITER.iter().flat_map(|read| READERS.map(|readers| (read, readers)));
     let under_writer = under_writer.filter_map(|(read, readers)| {

@@ -55,7 +55,7 @@ fn table(summary: &Summary, set_up: &str, ceilings: &str) -> Result<String> {
         text,
         "Written by `hack/bench/run.sh --full` on {set_up}. A figure is the median of several runs, the peers \
          in turn, with the least and the most in brackets. A ratio is genclient's figure over the peer's; a \
-         goal is measured against the better form of the peer. Both Rust sides use jemalloc. Everybody drops \
+         goal is measured against each form of the peer. Both Rust sides use jemalloc. Everybody drops \
          managedFields, unless it says that they are kept.\n\n## Goals\n"
     )?;
     text.push_str("| work | against | goal | ratio | reached |\n| --- | --- | --- | --- | --- |\n");

@@ -15,7 +15,7 @@ pub(crate) const PEERS: [&str; 6] = [
 ];
 
 /// The forms in which a side was measured.
-fn forms(peer: &str) -> &[&str] {
+pub(crate) fn forms(peer: &str) -> &'static [&'static str] {
     match peer {
         "genclient" => &PEERS[..1],
         "kube-rs" => &PEERS[1..3],
@@ -108,19 +108,6 @@ impl Summary {
         let medians = forms(peer).iter().filter_map(|form| Some(self.get(work, form, measure)?.median()));
         medians.reduce(if more_is_better { f64::max } else { f64::min })
     }
-
-    /// Our median over that of a peer in its best form.
-    pub(crate) fn ratio_to_best(
-        &self,
-        work: &str,
-        measure: &str,
-        peer: &str,
-        more_is_better: bool,
-    ) -> Option<f64> {
-        let ours = self.get(work, PEERS[0], measure)?.median();
-        let theirs = self.best(work, measure, peer, more_is_better)?;
-        (theirs > 0.0).then(|| ours / theirs)
-    }
 }
 
 #[cfg(test)]
@@ -142,7 +129,7 @@ mod tests {
         let line = |peer, value| format!(r#"{{"peer":"{peer}","work":"w","measures":{{"m":{value}}}}}"#);
         let lines = [line("genclient", 3), line("kube-rs", 10), line("kube-rs, one thread", 6)];
         let summary = Summary::read(&lines.join("\n")).unwrap();
-        assert_eq!(summary.ratio_to_best("w", "m", "kube-rs", false), Some(0.5));
-        assert_eq!(summary.ratio_to_best("w", "m", "kube-rs", true), Some(0.3));
+        assert_eq!(summary.best("w", "m", "kube-rs", false), Some(6.0));
+        assert_eq!(summary.best("w", "m", "kube-rs", true), Some(10.0));
     }
 }
