@@ -17,8 +17,8 @@ struct Requirement {
 }
 
 impl FieldSelector {
-    /// Reads a selector. The paths must be those that the kind has.
-    pub(super) fn parse(kind: &Kind, text: &str) -> Result<Self, Failure> {
+    /// Reads a selector.
+    pub(super) fn parse(text: &str) -> Result<Self, Failure> {
         let mut requirements = Vec::new();
         for term in terms(text) {
             if term.is_empty() {
@@ -30,21 +30,25 @@ impl FieldSelector {
             let value = unescape(value).ok_or_else(|| {
                 Failure::bad_request(format!("invalid field selector: invalid escape sequence in {value:?}"))
             })?;
-            let known = path == "metadata.name"
-                || (path == "metadata.namespace" && (kind.namespaced || kind.is_custom()))
-                || kind.selectable.iter().any(|field| field == path);
-            if !known {
-                let custom = kind.is_custom();
-                let message = if custom {
-                    format!("field label not supported: {path}")
-                } else {
-                    unsupported(kind, path)
-                };
-                return Err(Failure::bad_request(message));
-            }
             requirements.push(Requirement { path: path.to_owned(), equal, value });
         }
         Ok(Self(requirements))
+    }
+
+    /// Checks that the kind has the paths.
+    pub(super) fn check(&self, kind: &Kind) -> Result<(), Failure> {
+        let is_known = |path: &str| {
+            path == "metadata.name"
+                || (path == "metadata.namespace" && (kind.namespaced || kind.is_custom()))
+                || kind.selectable.iter().any(|field| field == path)
+        };
+        match self.0.iter().map(|requirement| requirement.path.as_str()).find(|path| !is_known(path)) {
+            None => Ok(()),
+            Some(path) if kind.is_custom() => {
+                Err(Failure::bad_request(format!("field label not supported: {path}")))
+            }
+            Some(path) => Err(Failure::bad_request(unsupported(kind, path))),
+        }
     }
 
     pub(super) fn and_name(mut self, name: &str) -> Self {

@@ -18,11 +18,16 @@ pub(crate) struct Filter {
 
 impl Filter {
     /// Reads the selectors of a request.
-    pub(crate) fn new(kind: &Kind, namespace: &str, query: &Query) -> Result<Self, Failure> {
+    pub(crate) fn new(namespace: &str, query: &Query) -> Result<Self, Failure> {
         let prefix = if namespace.is_empty() { String::new() } else { format!("{namespace}/") };
         let labels = label::parse(query.get("labelSelector").unwrap_or_default())?;
-        let fields = FieldSelector::parse(kind, query.get("fieldSelector").unwrap_or_default())?;
+        let fields = FieldSelector::parse(query.get("fieldSelector").unwrap_or_default())?;
         Ok(Self { prefix, labels, fields })
+    }
+
+    /// Checks that the kind has the fields that the filter names. The server does so after all other checks.
+    pub(crate) fn check_fields(&self, kind: &Kind) -> Result<(), Failure> {
+        self.fields.check(kind)
     }
 
     /// Restricts the filter to the object with this name.

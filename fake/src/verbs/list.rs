@@ -66,23 +66,25 @@ pub(super) fn list(call: &mut Call<'_>) -> Answer {
 /// Checks the selectors and the options of a list.
 pub(super) fn check(call: &Call<'_>) -> Result<(), Failure> {
     let query = &call.request.query;
-    Filter::new(&call.kind, &call.path.namespace, query)?;
+    let filter = Filter::new(&call.path.namespace, query)?;
     query.number("timeoutSeconds")?;
     query.number("limit")?;
     let parameter = |name: &str| query.get(name).unwrap_or_default();
-    check_options(call, parameter("resourceVersion"), parameter("resourceVersionMatch"))
+    check_options(call, parameter("resourceVersion"), parameter("resourceVersionMatch"))?;
+    filter.check_fields(&call.kind)
 }
 
 /// Returns the page of a list that a request asks for.
 pub(super) fn page(call: &mut Call<'_>) -> Result<Found, Failure> {
     let query = &call.request.query;
-    let filter = Filter::new(&call.kind, &call.path.namespace, query)?;
+    let filter = Filter::new(&call.path.namespace, query)?;
     query.number("timeoutSeconds")?;
     let limit =
         query.number("limit")?.and_then(|limit| usize::try_from(limit).ok()).filter(|limit| *limit > 0);
     let asked = query.get("resourceVersion").unwrap_or_default();
     let matching = query.get("resourceVersionMatch").unwrap_or_default();
     check_options(call, asked, matching)?;
+    filter.check_fields(&call.kind)?;
     let token = query.get("continue").map(read_token).transpose()?;
 
     let current = call.state.version();

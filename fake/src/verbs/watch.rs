@@ -20,12 +20,13 @@ const MIN_TIMEOUT: u64 = 1800;
 pub(super) fn watch(call: &mut Call<'_>) -> Answer {
     let query = &call.request.query;
     let look = call.request.look()?;
-    let mut filter = Filter::new(&call.kind, &call.path.namespace, query)?;
+    let mut filter = Filter::new(&call.path.namespace, query)?;
     if !call.path.name.is_empty() {
         filter = filter.named(&call.path.name);
     }
     let initial_events = query.tri("sendInitialEvents");
     check_options(call, initial_events)?;
+    filter.check_fields(&call.kind)?;
     let asked = query.get("resourceVersion").unwrap_or_default();
     let wanted: u64 = match asked {
         "" => 0,

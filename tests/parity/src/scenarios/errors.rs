@@ -89,6 +89,16 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             create(CONFIG_MAPS, json!({"apiVersion": "v1", "metadata": {"name": "b"}})),
             create(CONFIG_MAPS, json!({"metadata": {"name": "c"}})),
         ]),
+        scenario("the options of a list are checked before the fields of its selector", [
+            get(CONFIG_MAPS).query("fieldSelector=a%3Db&resourceVersionMatch=0"),
+            get(CONFIG_MAPS).query("fieldSelector=a%3Db,c&resourceVersionMatch=0"),
+            get(CONFIG_MAPS).query("fieldSelector=a%3Db,c"),
+            get(CONFIG_MAPS).query("fieldSelector=a%3Db&limit=x"),
+            get(CONFIG_MAPS).query("watch=true&fieldSelector=a%3Db&resourceVersionMatch=0"),
+            delete(CONFIG_MAPS).query("fieldSelector=a%3Db&resourceVersionMatch=0"),
+            get(WIDGETS).query("fieldSelector=a%3Db&resourceVersionMatch=0"),
+            delete(WIDGETS).query("fieldSelector=a%3Db&resourceVersionMatch=0"),
+        ]),
         scenario("a number that is not whole is refused", [
             create("/apis/apps/v1/namespaces/{ns}/deployments", json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": {"replicas": 1.5}})),
             create("/apis/apps/v1/namespaces/{ns}/deployments", json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": {"replicas": 1.0}})),
