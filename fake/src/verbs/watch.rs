@@ -95,6 +95,9 @@ fn check_options(call: &Call<'_>, initial_events: Option<bool>) -> Result<(), Fa
         None if !matching.is_empty() => {
             let why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
             causes.push(Cause::forbidden(field, why));
+            if matching != "NotOlderThan" {
+                causes.push(Cause::not_supported(field, matching, ["NotOlderThan"]));
+            }
         }
         None => {}
     }
