@@ -79,9 +79,9 @@ struct Namespace {
 /// One change, prepared to be applied to every generation.
 pub(crate) enum Change<K> {
     /// Inserts an object under a new key.
-    Insert(Arc<K>, LabelDigest, Prepared),
+    Insert(Arc<K>, Prepared),
     /// Replaces the object in this slot with a new state.
-    Replace(u32, Arc<K>, LabelDigest, Prepared),
+    Replace(u32, Arc<K>, Prepared),
     /// Removes the object in this slot.
     Remove(u32, Prepared),
     /// Moves the objects together and frees unused memory.
@@ -223,10 +223,10 @@ impl<K: CacheObject> State<K> {
     /// Applies one change.
     pub(crate) fn apply(&mut self, change: &Change<K>) {
         let (slot, prepared) = match change {
-            Change::Insert(object, labels, prepared) => (self.insert(object.clone(), *labels), prepared),
-            Change::Replace(slot, object, labels, prepared) => {
+            Change::Insert(object, prepared) => (self.insert(object.clone()), prepared),
+            Change::Replace(slot, object, prepared) => {
                 let entry = &mut self.row[*slot as usize];
-                entry.labels = *labels;
+                entry.labels = object.label_digest();
                 entry.object = object.clone();
                 (*slot, prepared)
             }
@@ -241,10 +241,11 @@ impl<K: CacheObject> State<K> {
         }
     }
 
-    fn insert(&mut self, object: Arc<K>, labels: LabelDigest) -> u32 {
+    fn insert(&mut self, object: Arc<K>) -> u32 {
         let name = namespace_of(object.as_ref());
         let namespace = self.namespace_number(name).unwrap_or_else(|| self.insert_namespace(name));
         let hash = self.hash(namespace, object.name());
+        let labels = object.label_digest();
         let Self { row, keys, namespaces, .. } = self;
         let slot = number(row.insert(Entry { object, labels, hash, namespace }));
         keys.insert_unique(spread(hash), slot, |slot| spread(row[*slot as usize].hash));
