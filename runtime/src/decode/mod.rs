@@ -5,8 +5,10 @@
 //!   includes an object that is nested too deeply for the JSON parser and a type whose `Deserialize`
 //!   panics.
 //! - A valid object is parsed once. Only an object that does not decode is parsed again.
+//! - Of an event's `managedFields` no more is read than it takes to find their end.
 //! - A BOOKMARK is read as metadata and an ERROR as a status, whatever the type is.
 
+mod cut;
 mod event;
 mod list;
 mod slim;
@@ -16,14 +18,15 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
+pub(crate) use cut::Scratch;
 pub(crate) use event::{Decoded, decode_event};
 pub(crate) use list::{ListPage, RawPage, decode_list, peek_token};
 use serde::{
     Deserialize,
-    de::{DeserializeOwned, DeserializeSeed, Deserializer},
+    de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _},
 };
 use serde_json::value::RawValue;
-use slim::Slim;
+use slim::{Skipped, Slim};
 
 use crate::{clip::clip, delta::InvalidObject, object::ObjectKey, panics};
 
@@ -52,19 +55,32 @@ impl Unreadable {
 
 /// Reads a `K`, with or without its managedFields.
 struct ObjectSeed<K> {
-    keep_managed_fields: bool,
+    managed_fields: ManagedFields,
     object: std::marker::PhantomData<fn() -> K>,
+}
+
+/// What becomes of the managedFields of an object.
+#[derive(Clone, Copy)]
+enum ManagedFields {
+    Keep,
+    Skip,
+    /// A field of that name was cut out of the text. The address is that of its name.
+    Cut(usize),
 }
 
 impl<K> ObjectSeed<K> {
     fn new(keep_managed_fields: bool) -> Self {
-        Self { keep_managed_fields, object: std::marker::PhantomData }
+        Self::with(if keep_managed_fields { ManagedFields::Keep } else { ManagedFields::Skip })
+    }
+
+    fn with(managed_fields: ManagedFields) -> Self {
+        Self { managed_fields, object: std::marker::PhantomData }
     }
 }
 
 impl<K> Clone for ObjectSeed<K> {
     fn clone(&self) -> Self {
-        Self::new(self.keep_managed_fields)
+        Self::with(self.managed_fields)
     }
 }
 
@@ -72,10 +88,18 @@ impl<'de, K: DeserializeOwned> DeserializeSeed<'de> for ObjectSeed<K> {
     type Value = K;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<K, D::Error> {
-        if self.keep_managed_fields {
-            K::deserialize(deserializer)
-        } else {
-            K::deserialize(Slim::new(deserializer))
+        let skipped = Skipped::default();
+        match self.managed_fields {
+            ManagedFields::Keep => K::deserialize(deserializer),
+            ManagedFields::Skip => K::deserialize(Slim::new(deserializer, &skipped)),
+            ManagedFields::Cut(address) => {
+                let object = K::deserialize(Slim::new(deserializer, &skipped))?;
+                match skipped.is_at(address) {
+                    true => Ok(object),
+                    // It is a field of another part of the object, which the type may need.
+                    false => Err(D::Error::custom("another field was cut out than the managedFields")),
+                }
+            }
         }
     }
 }

@@ -4,7 +4,7 @@
 //! A deserializer wrapped in [`Slim`] skips their bytes, and the type never sees the field. An absent field
 //! decodes as `None`, so writing such an object back does not change the ownership on the server.
 
-use std::fmt;
+use std::{cell::Cell, fmt};
 
 use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
@@ -33,15 +33,28 @@ impl Level {
     }
 }
 
-/// Wraps the deserializer of an object and skips `metadata.managedFields`.
-pub(crate) struct Slim<D> {
-    inner: D,
-    level: Level,
+/// The address of the name of the field that was skipped last, in the text that is deserialized. Zero if none
+/// was, or if its name is not in the text as it is.
+#[derive(Default)]
+pub(crate) struct Skipped(Cell<usize>);
+
+impl Skipped {
+    /// Whether the field whose name begins here was the last that was skipped.
+    pub(crate) fn is_at(&self, address: usize) -> bool {
+        self.0.get() == address
+    }
 }
 
-impl<D> Slim<D> {
-    pub(crate) fn new(inner: D) -> Self {
-        Self { inner, level: Level::Object }
+/// Wraps the deserializer of an object and skips `metadata.managedFields`.
+pub(crate) struct Slim<'s, D> {
+    inner: D,
+    level: Level,
+    skipped: &'s Skipped,
+}
+
+impl<'s, D> Slim<'s, D> {
+    pub(crate) fn new(inner: D, skipped: &'s Skipped) -> Self {
+        Self { inner, level: Level::Object, skipped }
     }
 }
 
@@ -49,13 +62,13 @@ macro_rules! forward {
     ($($method:ident)*) => {
         $(
             fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
-                self.inner.$method(SlimVisitor { inner: visitor, level: self.level })
+                self.inner.$method(SlimVisitor::new(visitor, self.level, self.skipped))
             }
         )*
     };
 }
 
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Slim<D> {
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Slim<'_, D> {
     type Error = D::Error;
 
     forward! {
@@ -71,7 +84,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Slim<D> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, Self::Error> {
-        self.inner.deserialize_unit_struct(name, SlimVisitor { inner: visitor, level: self.level })
+        self.inner.deserialize_unit_struct(name, SlimVisitor::new(visitor, self.level, self.skipped))
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
@@ -79,11 +92,11 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Slim<D> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, Self::Error> {
-        self.inner.deserialize_newtype_struct(name, SlimVisitor { inner: visitor, level: self.level })
+        self.inner.deserialize_newtype_struct(name, SlimVisitor::new(visitor, self.level, self.skipped))
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, Self::Error> {
-        self.inner.deserialize_tuple(len, SlimVisitor { inner: visitor, level: self.level })
+        self.inner.deserialize_tuple(len, SlimVisitor::new(visitor, self.level, self.skipped))
     }
 
     fn deserialize_tuple_struct<V: Visitor<'de>>(
@@ -92,7 +105,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Slim<D> {
         len: usize,
         visitor: V,
     ) -> Result<V::Value, Self::Error> {
-        self.inner.deserialize_tuple_struct(name, len, SlimVisitor { inner: visitor, level: self.level })
+        self.inner.deserialize_tuple_struct(name, len, SlimVisitor::new(visitor, self.level, self.skipped))
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -101,7 +114,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Slim<D> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Self::Error> {
-        self.inner.deserialize_struct(name, fields, SlimVisitor { inner: visitor, level: self.level })
+        self.inner.deserialize_struct(name, fields, SlimVisitor::new(visitor, self.level, self.skipped))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -110,7 +123,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Slim<D> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Self::Error> {
-        self.inner.deserialize_enum(name, variants, SlimVisitor { inner: visitor, level: self.level })
+        self.inner.deserialize_enum(name, variants, SlimVisitor::new(visitor, self.level, self.skipped))
     }
 
     fn is_human_readable(&self) -> bool {
@@ -119,9 +132,16 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Slim<D> {
 }
 
 /// Passes a map without the skipped entries to the inner visitor.
-struct SlimVisitor<V> {
+struct SlimVisitor<'s, V> {
     inner: V,
     level: Level,
+    skipped: &'s Skipped,
+}
+
+impl<'s, V> SlimVisitor<'s, V> {
+    fn new(inner: V, level: Level, skipped: &'s Skipped) -> Self {
+        Self { inner, level, skipped }
+    }
 }
 
 macro_rules! visit {
@@ -134,7 +154,7 @@ macro_rules! visit {
     };
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for SlimVisitor<V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for SlimVisitor<'_, V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -157,11 +177,15 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for SlimVisitor<V> {
     }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
-        self.inner.visit_some(Slim { inner: deserializer, level: self.level })
+        self.inner.visit_some(Slim { inner: deserializer, level: self.level, skipped: self.skipped })
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
-        self.inner.visit_newtype_struct(Slim { inner: deserializer, level: self.level })
+        self.inner.visit_newtype_struct(Slim {
+            inner: deserializer,
+            level: self.level,
+            skipped: self.skipped,
+        })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, sequence: A) -> Result<V::Value, A::Error> {
@@ -169,7 +193,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for SlimVisitor<V> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
-        self.inner.visit_map(SlimMap { inner: map, level: self.level, below: None })
+        self.inner.visit_map(SlimMap { inner: map, level: self.level, below: None, skipped: self.skipped })
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<V::Value, A::Error> {
@@ -178,20 +202,22 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for SlimVisitor<V> {
 }
 
 /// A map without the skipped entries.
-struct SlimMap<A> {
+struct SlimMap<'s, A> {
     inner: A,
     level: Level,
     /// The level of the value of the last key.
     below: Option<Level>,
+    skipped: &'s Skipped,
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for SlimMap<A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for SlimMap<'_, A> {
     type Error = A::Error;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
         loop {
             let Some(key) = self.inner.next_key_seed(KeySeed)? else { return Ok(None) };
             if self.level.leaves_out(key.as_str()) {
+                self.skipped.0.set(key.address());
                 self.inner.next_value::<IgnoredAny>()?;
                 continue;
             }
@@ -206,7 +232,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for SlimMap<A> {
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
         match self.below.take() {
-            Some(level) => self.inner.next_value_seed(SlimSeed { inner: seed, level }),
+            Some(level) => self.inner.next_value_seed(SlimSeed { inner: seed, level, skipped: self.skipped }),
             None => self.inner.next_value_seed(seed),
         }
     }
@@ -217,16 +243,17 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for SlimMap<A> {
 }
 
 /// A seed whose value is deserialized without the skipped entries.
-struct SlimSeed<S> {
+struct SlimSeed<'s, S> {
     inner: S,
     level: Level,
+    skipped: &'s Skipped,
 }
 
-impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for SlimSeed<S> {
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for SlimSeed<'_, S> {
     type Value = S::Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
-        self.inner.deserialize(Slim { inner: deserializer, level: self.level })
+        self.inner.deserialize(Slim { inner: deserializer, level: self.level, skipped: self.skipped })
     }
 }
 
@@ -241,6 +268,14 @@ impl Key<'_> {
         match self {
             Self::Borrowed(key) => key,
             Self::Owned(key) => key,
+        }
+    }
+
+    /// The address of the key in the input, or zero.
+    fn address(&self) -> usize {
+        match self {
+            Self::Borrowed(key) => key.as_ptr().addr(),
+            Self::Owned(_) => 0,
         }
     }
 }
@@ -282,7 +317,7 @@ mod tests {
 
     fn slim<K: DeserializeOwned>(text: &str) -> K {
         let mut deserializer = serde_json::Deserializer::from_str(text);
-        let object = K::deserialize(Slim::new(&mut deserializer)).expect("it decodes");
+        let object = K::deserialize(Slim::new(&mut deserializer, &Skipped::default())).expect("it decodes");
         deserializer.end().expect("all of it was read");
         object
     }

@@ -16,7 +16,7 @@ use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
 use super::Transform;
 use crate::{
-    decode::{Decoded, ListPage, RawPage, Unreadable, decode_event, decode_list},
+    decode::{Decoded, ListPage, RawPage, Scratch, Unreadable, decode_event, decode_list},
     delta::{InvalidObject, Scope},
     object::{Decodable, ObjectKey},
     offload::{Awaited, Offloaded},
@@ -67,6 +67,7 @@ pub(super) struct Slices<K> {
     lines: LineBatch,
     /// The number of the next line.
     next: usize,
+    scratch: Scratch,
     decoded: DecodedLines<K>,
 }
 
@@ -133,25 +134,31 @@ impl<K: Decodable> Decoder<K> {
 
     /// Checks and transforms an object. One that fails is invalid, and the others are unaffected.
     fn finish(&self, object: K) -> Result<Arc<K>, InvalidObject> {
+        // It is moved to its final place before anything else is done with it.
+        let object = Arc::new(object);
         catch_unwind(AssertUnwindSafe(|| self.check(object))).unwrap_or_else(|panic| {
             let error = format!("reading the object's metadata panicked: {}", panics::message(&*panic));
             Err(InvalidObject::new(ObjectKey::default(), error))
         })
     }
 
-    fn check(&self, mut object: K) -> Result<Arc<K>, InvalidObject> {
+    fn check(&self, mut object: Arc<K>) -> Result<Arc<K>, InvalidObject> {
         let problem = match &self.scope {
             _ if object.name().is_empty() => Some("the object has no name".to_owned()),
             // It would stay in the cache forever: no list of its own namespace is ever read.
             Scope::Namespace(namespace) if object.namespace() != Some(namespace) => {
                 Some(format!("the object is not in namespace {namespace}, which was asked for"))
             }
-            _ => self.transform.as_ref().and_then(|transform| transform.apply(&mut object).err()),
+            _ => match (&self.transform, Arc::get_mut(&mut object)) {
+                (Some(transform), Some(object)) => transform.apply(object).err(),
+                // Nobody else has the object yet.
+                _ => None,
+            },
         };
         match problem {
-            None => Ok(Arc::new(object)),
+            None => Ok(object),
             Some(error) => Err(InvalidObject {
-                key: ObjectKey::of(&object),
+                key: ObjectKey::of(object.as_ref()),
                 uid: object.uid().to_owned(),
                 resource_version: object.resource_version().to_owned(),
                 error,
@@ -188,7 +195,12 @@ impl<K: Decodable> Decoding<K> {
 impl<K: Decodable> Slices<K> {
     fn new(lines: LineBatch) -> Self {
         let events = Vec::with_capacity(lines.len());
-        Self { lines, next: 0, decoded: DecodedLines { events, unreadable: None } }
+        Self {
+            lines,
+            next: 0,
+            scratch: Scratch::default(),
+            decoded: DecodedLines { events, unreadable: None },
+        }
     }
 
     /// Decodes a slice, and returns whether there is more to decode.
@@ -197,7 +209,8 @@ impl<K: Decodable> Slices<K> {
         while let Some(line) = self.lines.get(self.next) {
             self.next += 1;
             bytes += line.len();
-            match decode_event(line, decoder.keep_managed_fields, |object| decoder.finish(object)) {
+            let skip = (!decoder.keep_managed_fields).then_some(&mut self.scratch);
+            match decode_event(line, skip, |object| decoder.finish(object)) {
                 Ok(decoded) => self.decoded.events.push(decoded),
                 Err(error) => {
                     self.decoded.unreadable = Some(error);
