@@ -183,9 +183,10 @@ impl<K: CacheObject> SharedInformer<K> {
     /// it is computed here, after a list that is being applied: add it before the informer runs if
     /// that matters.
     ///
-    /// The function returns any number of values for an object. It must be pure, and must not call
-    /// this informer. If it panics on an object that the cache holds, the index is not added; if it
-    /// panics later, the object is found under no value of this index, and the panic is counted.
+    /// The function returns any number of values for an object, and must not call this informer. It is
+    /// called once for each state of an object. If it panics on an object that the cache holds, the index
+    /// is not added; if it panics later, the object is found under no value of this index, and the panic
+    /// is counted.
     pub fn add_index<V, I>(
         &self,
         name: &str,

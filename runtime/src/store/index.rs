@@ -3,8 +3,9 @@
 //! - An index function returns any number of values for an object, and the object is found under each.
 //! - The index function and the `Hash` of its values are called before anything is changed. If one
 //!   panics, the object is stored, is found under no value of that index, and the panic is counted.
-//! - The index function must be pure: it is called again when the object changes or is removed. With an
-//!   impure one a lookup can return wrong objects, but never panics.
+//! - The index function is called once for each state of an object. The index records the values that it
+//!   returned, so an object never stays under a value that it no longer has, even if the function would
+//!   return other values now.
 //! - A value that no object has any more is removed from the index.
 
 use std::{
@@ -17,9 +18,10 @@ use std::{
     sync::Arc,
 };
 
-use hashbrown::{DefaultHashBuilder, HashTable, hash_table::Entry};
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use slab::Slab;
 
-use super::{Snapshot, Store, slots::Slots};
+use super::{Snapshot, Store, slots::Slots, state::number};
 use crate::object::{CacheObject, ObjectKey};
 
 /// Why an index could not be added or found.
@@ -118,7 +120,7 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> Index<K, V> {
                 .indexes
                 .get(self.number)
                 .and_then(|index| typed::<K, V>(index.as_ref()))
-                .map(|index| index.buckets.iter().map(|bucket| bucket.value.clone()).collect())
+                .map(|index| index.buckets.iter().map(|(_, bucket)| bucket.value.clone()).collect())
                 .unwrap_or_default()
         })
     }
@@ -139,12 +141,16 @@ pub(crate) trait IndexTable<K>: Send + Sync {
     /// The name of the index.
     fn name(&self) -> &Arc<str>;
 
-    /// Computes the effect of a change on the index. A panic of the index function is caught and returned.
-    fn prepare(&self, old: Option<&K>, new: Option<&K>) -> (Option<Moves>, Option<IndexPanic>);
+    /// Computes the effect of a new state of the object in this slot, or of a new object. A panic of the
+    /// index function is caught and returned.
+    fn prepare(&self, slot: Option<u32>, new: &K) -> (Option<Moves>, Option<IndexPanic>);
 
     /// Applies a prepared change of the object in this slot. It may have been prepared by the same index
     /// of another generation.
     fn apply(&mut self, moves: &Moves, slot: u32);
+
+    /// Removes the object in this slot from every value.
+    fn remove(&mut self, slot: u32);
 
     /// Replaces the numbers of objects that were moved to other slots.
     fn renumber(&mut self, new_slot: &dyn Fn(u32) -> u32);
@@ -168,7 +174,10 @@ pub(crate) struct TypedIndex<K, V> {
     name: Arc<str>,
     values_of: ValuesOf<K, V>,
     hasher: DefaultHashBuilder,
-    buckets: HashTable<Bucket<V>>,
+    buckets: Slab<Bucket<V>>,
+    /// The numbers of the buckets, hashed by value.
+    numbers: HashTable<u32>,
+    recorded: Recorded,
 }
 
 /// The objects under one value.
@@ -180,14 +189,58 @@ struct Bucket<V> {
     slots: Slots,
 }
 
+/// The buckets of each object, by the number of its slot. Most objects have one value.
+#[derive(Clone, Default)]
+struct Recorded {
+    /// The first bucket of each slot, or [`NONE`](Self::NONE).
+    first: Vec<u32>,
+    /// The other buckets of the slots that have several.
+    others: HashMap<u32, Vec<u32>>,
+}
+
+impl Recorded {
+    const NONE: u32 = u32::MAX;
+
+    /// The buckets of a slot.
+    fn of(&self, slot: u32) -> impl Iterator<Item = u32> {
+        let first = self.first.get(slot as usize).copied().filter(|bucket| *bucket != Self::NONE);
+        let others = first.and_then(|_| if self.others.is_empty() { None } else { self.others.get(&slot) });
+        first.into_iter().chain(others.into_iter().flatten().copied())
+    }
+
+    /// Replaces the buckets of a slot.
+    fn set(&mut self, slot: u32, buckets: &[u32]) {
+        let place = slot as usize;
+        let (first, others) =
+            buckets.split_first().map_or((Self::NONE, buckets), |(first, others)| (*first, others));
+        if place >= self.first.len() {
+            self.first.resize(place + 1, Self::NONE);
+        }
+        self.first[place] = first;
+        if !others.is_empty() {
+            self.others.insert(slot, others.to_vec());
+        } else if !self.others.is_empty() {
+            self.others.remove(&slot);
+        }
+    }
+
+    fn renumber(&mut self, new_slot: &dyn Fn(u32) -> u32) {
+        let mut renumbered = Self::default();
+        for slot in 0..number(self.first.len()) {
+            let buckets: Vec<_> = self.of(slot).collect();
+            if !buckets.is_empty() {
+                renumbered.set(new_slot(slot), &buckets);
+            }
+        }
+        *self = renumbered;
+    }
+}
+
 /// A value with its hash.
 type Hashed<V> = (u64, V);
 
-/// The values of an object before and after a change. `old` is `None` if it cannot be computed.
-struct Values<V> {
-    old: Option<Vec<Hashed<V>>>,
-    new: Vec<Hashed<V>>,
-}
+/// The values of an object after a change.
+struct Values<V>(Vec<Hashed<V>>);
 
 impl<K, V> Clone for TypedIndex<K, V>
 where
@@ -199,6 +252,8 @@ where
             values_of: self.values_of.clone(),
             hasher: self.hasher.clone(),
             buckets: self.buckets.clone(),
+            numbers: self.numbers.clone(),
+            recorded: self.recorded.clone(),
         }
     }
 }
@@ -206,7 +261,14 @@ where
 impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> TypedIndex<K, V> {
     /// Creates an empty index.
     pub(crate) fn new(name: Arc<str>, values_of: ValuesOf<K, V>) -> Self {
-        Self { name, values_of, hasher: DefaultHashBuilder::default(), buckets: HashTable::new() }
+        Self {
+            name,
+            values_of,
+            hasher: DefaultHashBuilder::default(),
+            buckets: Slab::new(),
+            numbers: HashTable::new(),
+            recorded: Recorded::default(),
+        }
     }
 
     /// The slots of the objects under a value.
@@ -215,42 +277,57 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> TypedIndex<K,
         V: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let hash = self.hasher.hash_one(value);
-        let bucket = self.buckets.find(hash, |bucket| bucket.hash == hash && bucket.value.borrow() == value);
-        bucket.map(|bucket| &bucket.slots)
+        self.find(self.hasher.hash_one(value), value).map(|bucket| &self.buckets[bucket as usize].slots)
     }
 
-    /// Hashes values before anything is changed, because the user's `Hash` may panic.
-    fn hashed(&self, values: Vec<V>) -> Result<Vec<Hashed<V>>, IndexPanic> {
-        caught(|| values.into_iter().map(|value| (self.hasher.hash_one(&value), value)).collect())
+    /// The number of the bucket of a value.
+    fn find<Q>(&self, hash: u64, value: &Q) -> Option<u32>
+    where
+        V: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        let is_it = |bucket: &u32| {
+            let bucket = &self.buckets[*bucket as usize];
+            bucket.hash == hash && bucket.value.borrow() == value
+        };
+        self.numbers.find(hash, is_it).copied()
     }
 
-    fn insert(&mut self, (hash, value): &Hashed<V>, slot: u32) {
-        let found = self.buckets.entry(
-            *hash,
-            |bucket| bucket.hash == *hash && bucket.value == *value,
-            |bucket| bucket.hash,
-        );
-        match found {
-            Entry::Vacant(entry) => {
-                entry.insert(Bucket { hash: *hash, value: value.clone(), slots: Slots::One(slot) });
+    /// Whether the object in this slot is recorded under these values, in this order.
+    fn has(&self, slot: Option<u32>, values: &[Hashed<V>]) -> bool {
+        let mut recorded = slot.into_iter().flat_map(|slot| self.recorded.of(slot));
+        let all = values.iter().all(|(hash, value)| {
+            recorded.next().is_some_and(|bucket| self.find(*hash, value) == Some(bucket))
+        });
+        all && recorded.next().is_none()
+    }
+
+    /// Puts a slot under a value, and returns the number of the bucket.
+    fn insert(&mut self, (hash, value): &Hashed<V>, slot: u32) -> u32 {
+        if let Some(bucket) = self.find(*hash, value) {
+            self.buckets[bucket as usize].slots.insert(slot);
+            return bucket;
+        }
+        let Self { buckets, numbers, .. } = self;
+        let bucket = Bucket { hash: *hash, value: value.clone(), slots: Slots::One(slot) };
+        let bucket = number(buckets.insert(bucket));
+        numbers.insert_unique(*hash, bucket, |other| buckets[*other as usize].hash);
+        bucket
+    }
+
+    /// Takes a slot out of every bucket.
+    fn take_out(&mut self, slot: u32) {
+        let Self { buckets, numbers, recorded, .. } = self;
+        for bucket in recorded.of(slot) {
+            // An index function may return a value twice.
+            let Some(Bucket { hash, slots, .. }) = buckets.get_mut(bucket as usize) else { continue };
+            if slots.remove(slot) {
+                if let Ok(entry) = numbers.find_entry(*hash, |other| *other == bucket) {
+                    entry.remove();
+                }
+                buckets.remove(bucket as usize);
             }
-            Entry::Occupied(mut entry) => entry.get_mut().slots.insert(slot),
         }
-    }
-
-    fn remove(&mut self, (hash, value): &Hashed<V>, slot: u32) {
-        let found = self.buckets.find_entry(*hash, |bucket| bucket.hash == *hash && bucket.value == *value);
-        if let Ok(mut entry) = found
-            && entry.get_mut().slots.remove(slot)
-        {
-            entry.remove();
-        }
-    }
-
-    /// Removes an object from every value, for an object whose values can no longer be computed.
-    fn purge(&mut self, slot: u32) {
-        self.buckets.retain(|bucket| !bucket.slots.remove(slot));
     }
 }
 
@@ -264,37 +341,33 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> IndexTable<K>
         &self.name
     }
 
-    fn prepare(&self, old: Option<&K>, new: Option<&K>) -> (Option<Moves>, Option<IndexPanic>) {
-        let values = |object: Option<&K>| match object {
-            Some(object) => caught(|| (self.values_of)(object)),
-            None => Ok(Vec::new()),
-        };
-        let (old, new) = (values(old).ok(), values(new));
-        if let (Some(old), Ok(new)) = (&old, &new)
-            && caught(|| old == new).unwrap_or_default()
-        {
-            return (None, None);
+    fn prepare(&self, slot: Option<u32>, new: &K) -> (Option<Moves>, Option<IndexPanic>) {
+        let moves = caught(|| {
+            let values = (self.values_of)(new).into_iter();
+            let values: Vec<_> = values.map(|value| (self.hasher.hash_one(&value), value)).collect();
+            (!self.has(slot, &values)).then(|| Moves(Box::new(Values(values))))
+        });
+        match moves {
+            Ok(moves) => (moves, None),
+            Err(panic) => (Some(Moves(Box::new(Values::<V>(Vec::new())))), Some(panic)),
         }
-        let (new, panic) = match new.and_then(|new| self.hashed(new)) {
-            Ok(new) => (new, None),
-            Err(panic) => (Vec::new(), Some(panic)),
-        };
-        let old = old.and_then(|old| self.hashed(old).ok());
-        let is_nothing = new.is_empty() && old.as_ref().is_some_and(Vec::is_empty);
-        ((!is_nothing).then(|| Moves(Box::new(Values { old, new }))), panic)
     }
 
     fn apply(&mut self, moves: &Moves, slot: u32) {
-        let Some(values) = moves.0.downcast_ref::<Values<V>>() else { return };
-        match &values.old {
-            Some(before) => before.iter().for_each(|value| self.remove(value, slot)),
-            None => self.purge(slot),
-        }
-        values.new.iter().for_each(|value| self.insert(value, slot));
+        let Some(Values(values)) = moves.0.downcast_ref::<Values<V>>() else { return };
+        self.take_out(slot);
+        let buckets: Vec<_> = values.iter().map(|value| self.insert(value, slot)).collect();
+        self.recorded.set(slot, &buckets);
+    }
+
+    fn remove(&mut self, slot: u32) {
+        self.take_out(slot);
+        self.recorded.set(slot, &[]);
     }
 
     fn renumber(&mut self, new_slot: &dyn Fn(u32) -> u32) {
-        self.buckets.iter_mut().for_each(|bucket| bucket.slots.renumber(new_slot));
+        self.buckets.iter_mut().for_each(|(_, bucket)| bucket.slots.renumber(new_slot));
+        self.recorded.renumber(new_slot);
     }
 
     fn duplicate(&self) -> Box<dyn IndexTable<K>> {

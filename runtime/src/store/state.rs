@@ -79,11 +79,11 @@ struct Namespace {
 /// One change, prepared to be applied to every generation.
 pub(crate) enum Change<K> {
     /// Inserts an object under a new key.
-    Insert(Arc<K>, Prepared),
+    Insert(Arc<K>, LabelDigest, Prepared),
     /// Replaces the object in this slot with a new state.
-    Replace(u32, Arc<K>, Prepared),
+    Replace(u32, Arc<K>, LabelDigest, Prepared),
     /// Removes the object in this slot.
-    Remove(u32, Prepared),
+    Remove(u32),
     /// Moves the objects together and frees unused memory.
     Compact,
 }
@@ -187,9 +187,7 @@ impl<K: CacheObject> State<K> {
     {
         let index = self.indexes.get(index).and_then(|index| super::index::typed::<K, V>(index.as_ref()));
         let Some(slots) = index.and_then(|index| index.get(value)) else { return Vec::new() };
-        // An index function that is not pure can leave slots behind that are free now.
-        let found = slots.iter().filter_map(|slot| self.row.get(slot as usize));
-        clone_all(found.map(|entry| &entry.object), slots.len())
+        clone_all(slots.iter().map(|slot| self.at(slot)), slots.len())
     }
 
     /// The namespaces that have an object.
@@ -223,16 +221,16 @@ impl<K: CacheObject> State<K> {
     /// Applies one change.
     pub(crate) fn apply(&mut self, change: &Change<K>) {
         let (slot, prepared) = match change {
-            Change::Insert(object, prepared) => (self.insert(object.clone()), prepared),
-            Change::Replace(slot, object, prepared) => {
+            Change::Insert(object, labels, prepared) => (self.insert(object.clone(), *labels), prepared),
+            Change::Replace(slot, object, labels, prepared) => {
                 let entry = &mut self.row[*slot as usize];
-                entry.labels = object.label_digest();
+                entry.labels = *labels;
                 entry.object = object.clone();
                 (*slot, prepared)
             }
-            Change::Remove(slot, prepared) => {
-                self.remove(*slot);
-                (*slot, prepared)
+            Change::Remove(slot) => {
+                self.indexes.iter_mut().for_each(|index| index.remove(*slot));
+                return self.remove(*slot);
             }
             Change::Compact => return self.compact(),
         };
@@ -241,11 +239,10 @@ impl<K: CacheObject> State<K> {
         }
     }
 
-    fn insert(&mut self, object: Arc<K>) -> u32 {
+    fn insert(&mut self, object: Arc<K>, labels: LabelDigest) -> u32 {
         let name = namespace_of(object.as_ref());
         let namespace = self.namespace_number(name).unwrap_or_else(|| self.insert_namespace(name));
         let hash = self.hash(namespace, object.name());
-        let labels = object.label_digest();
         let Self { row, keys, namespaces, .. } = self;
         let slot = number(row.insert(Entry { object, labels, hash, namespace }));
         keys.insert_unique(spread(hash), slot, |slot| spread(row[*slot as usize].hash));
@@ -334,7 +331,7 @@ fn spread(hash: u32) -> u64 {
     u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-fn number(slot: usize) -> u32 {
+pub(super) fn number(slot: usize) -> u32 {
     u32::try_from(slot).expect("a cache has less than 2^32 objects")
 }
 

@@ -137,7 +137,7 @@ impl<K: CacheObject> Writer<K> {
             return Err(IndexError::NameTaken(name.to_string()));
         }
         for (slot, object) in batch.state.iter_slots() {
-            let (moves, panic) = index.prepare(None, Some(object));
+            let (moves, panic) = index.prepare(None, object);
             if let Some(message) = panic {
                 let key = ObjectKey::of(object.as_ref());
                 return Err(IndexError::Panicked { name: name.to_string(), key, message });
@@ -172,30 +172,28 @@ impl<K: CacheObject> Batch<'_, K> {
 
     /// Replaces the object in `slot`, or inserts an object under a new key.
     pub(crate) fn put(&mut self, slot: Option<u32>, new: &Arc<K>) {
-        let prepared = self.prepare(slot, Some(new));
+        let (labels, prepared) = (new.label_digest(), self.prepare(slot, new));
         self.change(match slot {
-            Some(slot) => Change::Replace(slot, new.clone(), prepared),
-            None => Change::Insert(new.clone(), prepared),
+            Some(slot) => Change::Replace(slot, new.clone(), labels, prepared),
+            None => Change::Insert(new.clone(), labels, prepared),
         });
     }
 
     /// Removes the object in a slot.
     pub(crate) fn remove(&mut self, slot: u32) {
-        let prepared = self.prepare(Some(slot), None);
-        self.change(Change::Remove(slot, prepared));
+        self.change(Change::Remove(slot));
         if self.state.is_sparse() {
             self.change(Change::Compact);
         }
     }
 
-    /// Computes the effect of a change on every index.
-    fn prepare(&mut self, slot: Option<u32>, new: Option<&Arc<K>>) -> Prepared {
-        let old = slot.map(|slot| self.state.at(slot).as_ref());
+    /// Computes the effect of a new state on every index.
+    fn prepare(&mut self, slot: Option<u32>, new: &K) -> Prepared {
         let mut prepared = Vec::new();
         for (number, index) in self.state.indexes.iter().enumerate() {
-            let (moves, panic) = index.prepare(old, new.map(Arc::as_ref));
-            if let (Some(message), Some(new)) = (panic, new) {
-                self.index_panics.push((index.name().clone(), ObjectKey::of(new.as_ref()), message));
+            let (moves, panic) = index.prepare(slot, new);
+            if let Some(message) = panic {
+                self.index_panics.push((index.name().clone(), ObjectKey::of(new), message));
             }
             prepared.extend(moves.map(|moves| (number, moves)));
         }

@@ -17,7 +17,6 @@ use genclient_runtime::{
     informer::{HandlerRegistration, InformerConfig},
     object::CacheObject,
     reflector::{Delta, DeltaSender, DeltaSink, Scope, delta_queue},
-    selector::LabelDigest,
 };
 use parking_lot::Mutex;
 
@@ -29,7 +28,7 @@ struct Mine {
     name: &'static str,
     version: String,
     drop_panics: bool,
-    digest_panics: Arc<AtomicBool>,
+    name_panics: Arc<AtomicBool>,
 }
 
 impl Drop for Mine {
@@ -40,6 +39,7 @@ impl Drop for Mine {
 
 impl CacheObject for Mine {
     fn name(&self) -> &str {
+        assert!(!self.name_panics.load(Ordering::SeqCst), "no name today");
         self.name
     }
 
@@ -57,11 +57,6 @@ impl CacheObject for Mine {
 
     fn label(&self, _: &str) -> Option<&str> {
         None
-    }
-
-    fn label_digest(&self) -> LabelDigest {
-        assert!(!self.digest_panics.load(Ordering::SeqCst), "no digest today");
-        LabelDigest::UNKNOWN
     }
 }
 
@@ -153,16 +148,16 @@ async fn handlers_and_objects_whose_drop_panics_do_not_keep_an_informer_from_its
 async fn a_panic_while_an_older_generation_catches_up_is_a_failure_of_the_informer() {
     let (informer, sender) = mining().await;
     let snapshot = informer.store().snapshot();
-    let digest_panics = Arc::new(AtomicBool::new(false));
+    let name_panics = Arc::new(AtomicBool::new(false));
     let mut late = mine("a", 2);
-    late.digest_panics = digest_panics.clone();
+    late.name_panics = name_panics.clone();
     sender.send_all([Delta::Upsert(Arc::new(late))]).await.unwrap();
     informer.caught_up_to_version("2", LONG).await.expect("the cache catches up");
     // The change is repeated once the reader has left.
-    digest_panics.store(true, Ordering::SeqCst);
+    name_panics.store(true, Ordering::SeqCst);
     drop(snapshot);
     informer.stopped().await;
-    assert_eq!(informer.failure().as_deref(), Some("applying a change panicked: no digest today"));
+    assert_eq!(informer.failure().as_deref(), Some("applying a change panicked: no name today"));
     assert_eq!(informer.store().len(), 1);
 }
 
