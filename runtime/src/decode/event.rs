@@ -464,9 +464,13 @@ mod tests {
             }
         }
 
-        for (data, parsed) in [(json!({"a": "b"}), 1), (json!({"a": 7}), 2)] {
+        let good = config_map(json!({"a": "b"}));
+        let mut with_managed_fields = good.clone();
+        with_managed_fields["metadata"]["managedFields"] = json!([{"manager": "x".repeat(100)}]);
+        let bad = config_map(json!({"a": 7}));
+        for (object, parsed) in [(good, 1), (with_managed_fields, 1), (bad, 2)] {
             PARSED.store(0, Ordering::Relaxed);
-            let line = typed("ADDED", &config_map(data).to_string());
+            let line = typed("ADDED", &object.to_string());
             decode_as::<Counted>(&line);
             assert_eq!(PARSED.load(Ordering::Relaxed), parsed);
         }

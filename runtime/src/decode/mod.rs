@@ -4,8 +4,9 @@
 //!   an [`InvalidObject`] with its key, uid, resource version and the path of the wrong field. This
 //!   includes an object that is nested too deeply for the JSON parser and a type whose `Deserialize`
 //!   panics.
-//! - A valid object is parsed once. Only an object that does not decode is parsed again.
-//! - Of an event's `managedFields` no more is read than it takes to find their end.
+//! - A valid object is parsed once. Only an object that does not decode is parsed again, and one that has
+//!   another array called `managedFields` in front of its own.
+//! - Only the managedFields of the metadata are cut out of an event.
 //! - A BOOKMARK is read as metadata and an ERROR as a status, whatever the type is.
 
 mod cut;
