@@ -210,13 +210,13 @@ impl Recorded {
 
     /// Replaces the buckets of a slot.
     fn set(&mut self, slot: u32, buckets: &[u32]) {
-        let place = slot as usize;
+        let index = slot as usize;
         let (first, others) =
             buckets.split_first().map_or((Self::NONE, buckets), |(first, others)| (*first, others));
-        if place >= self.first.len() {
-            self.first.resize(place + 1, Self::NONE);
+        if index >= self.first.len() {
+            self.first.resize(index + 1, Self::NONE);
         }
-        self.first[place] = first;
+        self.first[index] = first;
         if !others.is_empty() {
             self.others.insert(slot, others.to_vec());
         } else if !self.others.is_empty() {
