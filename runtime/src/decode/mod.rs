@@ -89,18 +89,17 @@ impl<'de, K: DeserializeOwned> DeserializeSeed<'de> for ObjectSeed<K> {
     type Value = K;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<K, D::Error> {
+        if let ManagedFields::Keep = self.managed_fields {
+            return K::deserialize(deserializer);
+        }
         let skipped = Skipped::default();
+        let object = K::deserialize(Slim::new(deserializer, &skipped))?;
         match self.managed_fields {
-            ManagedFields::Keep => K::deserialize(deserializer),
-            ManagedFields::Skip => K::deserialize(Slim::new(deserializer, &skipped)),
-            ManagedFields::Cut(address) => {
-                let object = K::deserialize(Slim::new(deserializer, &skipped))?;
-                match skipped.is_at(address) {
-                    true => Ok(object),
-                    // It is a field of another part of the object, which the type may need.
-                    false => Err(D::Error::custom("another field was cut out than the managedFields")),
-                }
+            // It is a field of another part of the object, which the type may need.
+            ManagedFields::Cut(address) if !skipped.is_at(address) => {
+                Err(D::Error::custom("another field was cut out than the managedFields"))
             }
+            _ => Ok(object),
         }
     }
 }

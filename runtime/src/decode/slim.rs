@@ -11,23 +11,29 @@ use serde::de::{
     value::{BorrowedStrDeserializer, StringDeserializer},
 };
 
-/// The position of the deserializer in the object.
+/// The position of the deserializer in the object, and where it notes what it skips.
+#[derive(Clone, Copy)]
+struct Position<'s> {
+    level: Level,
+    skipped: &'s Skipped,
+}
+
 #[derive(Clone, Copy)]
 enum Level {
     Object,
     Metadata,
 }
 
-impl Level {
+impl Position<'_> {
     /// Whether the value of this key is skipped.
-    fn leaves_out(self, key: &str) -> bool {
-        matches!(self, Self::Metadata) && key == "managedFields"
+    fn skips(self, key: &str) -> bool {
+        matches!(self.level, Level::Metadata) && key == "managedFields"
     }
 
-    /// The level of the value of this key, or `None` if nothing in it is skipped.
+    /// The position of the value of this key, or `None` if nothing in it is skipped.
     fn below(self, key: &str) -> Option<Self> {
-        match self {
-            Self::Object if key == "metadata" => Some(Self::Metadata),
+        match self.level {
+            Level::Object if key == "metadata" => Some(Self { level: Level::Metadata, ..self }),
             _ => None,
         }
     }
@@ -48,13 +54,12 @@ impl Skipped {
 /// Wraps the deserializer of an object and skips `metadata.managedFields`.
 pub(crate) struct Slim<'s, D> {
     inner: D,
-    level: Level,
-    skipped: &'s Skipped,
+    position: Position<'s>,
 }
 
 impl<'s, D> Slim<'s, D> {
     pub(crate) fn new(inner: D, skipped: &'s Skipped) -> Self {
-        Self { inner, level: Level::Object, skipped }
+        Self { inner, position: Position { level: Level::Object, skipped } }
     }
 }
 
@@ -62,7 +67,7 @@ macro_rules! forward {
     ($($method:ident)*) => {
         $(
             fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
-                self.inner.$method(SlimVisitor::new(visitor, self.level, self.skipped))
+                self.inner.$method(SlimVisitor { inner: visitor, position: self.position })
             }
         )*
     };
@@ -84,7 +89,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Slim<'_, D> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, Self::Error> {
-        self.inner.deserialize_unit_struct(name, SlimVisitor::new(visitor, self.level, self.skipped))
+        self.inner.deserialize_unit_struct(name, SlimVisitor { inner: visitor, position: self.position })
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
@@ -92,11 +97,11 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Slim<'_, D> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, Self::Error> {
-        self.inner.deserialize_newtype_struct(name, SlimVisitor::new(visitor, self.level, self.skipped))
+        self.inner.deserialize_newtype_struct(name, SlimVisitor { inner: visitor, position: self.position })
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, Self::Error> {
-        self.inner.deserialize_tuple(len, SlimVisitor::new(visitor, self.level, self.skipped))
+        self.inner.deserialize_tuple(len, SlimVisitor { inner: visitor, position: self.position })
     }
 
     fn deserialize_tuple_struct<V: Visitor<'de>>(
@@ -105,7 +110,11 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Slim<'_, D> {
         len: usize,
         visitor: V,
     ) -> Result<V::Value, Self::Error> {
-        self.inner.deserialize_tuple_struct(name, len, SlimVisitor::new(visitor, self.level, self.skipped))
+        self.inner.deserialize_tuple_struct(
+            name,
+            len,
+            SlimVisitor { inner: visitor, position: self.position },
+        )
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -114,7 +123,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Slim<'_, D> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Self::Error> {
-        self.inner.deserialize_struct(name, fields, SlimVisitor::new(visitor, self.level, self.skipped))
+        self.inner.deserialize_struct(name, fields, SlimVisitor { inner: visitor, position: self.position })
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -123,7 +132,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Slim<'_, D> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Self::Error> {
-        self.inner.deserialize_enum(name, variants, SlimVisitor::new(visitor, self.level, self.skipped))
+        self.inner.deserialize_enum(name, variants, SlimVisitor { inner: visitor, position: self.position })
     }
 
     fn is_human_readable(&self) -> bool {
@@ -134,14 +143,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Slim<'_, D> {
 /// Passes a map without the skipped entries to the inner visitor.
 struct SlimVisitor<'s, V> {
     inner: V,
-    level: Level,
-    skipped: &'s Skipped,
-}
-
-impl<'s, V> SlimVisitor<'s, V> {
-    fn new(inner: V, level: Level, skipped: &'s Skipped) -> Self {
-        Self { inner, level, skipped }
-    }
+    position: Position<'s>,
 }
 
 macro_rules! visit {
@@ -177,15 +179,11 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for SlimVisitor<'_, V> {
     }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
-        self.inner.visit_some(Slim { inner: deserializer, level: self.level, skipped: self.skipped })
+        self.inner.visit_some(Slim { inner: deserializer, position: self.position })
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
-        self.inner.visit_newtype_struct(Slim {
-            inner: deserializer,
-            level: self.level,
-            skipped: self.skipped,
-        })
+        self.inner.visit_newtype_struct(Slim { inner: deserializer, position: self.position })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, sequence: A) -> Result<V::Value, A::Error> {
@@ -193,7 +191,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for SlimVisitor<'_, V> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
-        self.inner.visit_map(SlimMap { inner: map, level: self.level, below: None, skipped: self.skipped })
+        self.inner.visit_map(SlimMap { inner: map, position: self.position, below: None })
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<V::Value, A::Error> {
@@ -204,10 +202,9 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for SlimVisitor<'_, V> {
 /// A map without the skipped entries.
 struct SlimMap<'s, A> {
     inner: A,
-    level: Level,
-    /// The level of the value of the last key.
-    below: Option<Level>,
-    skipped: &'s Skipped,
+    position: Position<'s>,
+    /// The position of the value of the last key.
+    below: Option<Position<'s>>,
 }
 
 impl<'de, A: MapAccess<'de>> MapAccess<'de> for SlimMap<'_, A> {
@@ -216,12 +213,12 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for SlimMap<'_, A> {
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
         loop {
             let Some(key) = self.inner.next_key_seed(KeySeed)? else { return Ok(None) };
-            if self.level.leaves_out(key.as_str()) {
-                self.skipped.0.set(key.address());
+            if self.position.skips(key.as_str()) {
+                self.position.skipped.0.set(key.address());
                 self.inner.next_value::<IgnoredAny>()?;
                 continue;
             }
-            self.below = self.level.below(key.as_str());
+            self.below = self.position.below(key.as_str());
             return match key {
                 Key::Borrowed(key) => seed.deserialize(BorrowedStrDeserializer::new(key)),
                 Key::Owned(key) => seed.deserialize(StringDeserializer::new(key)),
@@ -232,7 +229,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for SlimMap<'_, A> {
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
         match self.below.take() {
-            Some(level) => self.inner.next_value_seed(SlimSeed { inner: seed, level, skipped: self.skipped }),
+            Some(position) => self.inner.next_value_seed(SlimSeed { inner: seed, position }),
             None => self.inner.next_value_seed(seed),
         }
     }
@@ -245,15 +242,14 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for SlimMap<'_, A> {
 /// A seed whose value is deserialized without the skipped entries.
 struct SlimSeed<'s, S> {
     inner: S,
-    level: Level,
-    skipped: &'s Skipped,
+    position: Position<'s>,
 }
 
 impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for SlimSeed<'_, S> {
     type Value = S::Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
-        self.inner.deserialize(Slim { inner: deserializer, level: self.level, skipped: self.skipped })
+        self.inner.deserialize(Slim { inner: deserializer, position: self.position })
     }
 }
 
