@@ -14,9 +14,9 @@ use crate::{object::CacheObject, offload::offload, panics};
 /// How many events a handler that runs on an async thread gets before other tasks run.
 const EVENTS_PER_TURN: usize = 32;
 
-/// How long the thread of a handler waits for the next event before it is given back. Waking it costs
-/// less than handing the handler to a thread again.
-const LINGER: Duration = Duration::from_millis(1);
+/// How long the thread of a handler waits for the next event before it is given back. Handing the handler to a
+/// thread and back for each event wakes twice as many threads, which is most of what an event costs.
+const LINGER: Duration = Duration::from_millis(100);
 
 /// Is called with every change in an informer's cache.
 ///
