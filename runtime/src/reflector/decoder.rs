@@ -1,8 +1,9 @@
 //! Decodes lists and watches into objects that are ready for the cache.
 //!
-//! Large batches are decoded on blocking threads while the connection is read further. Small batches are
-//! decoded in place, which is faster than handing them over. There are never more jobs than processors:
-//! a further batch is decoded in place too, in slices between which other tasks run.
+//! Large batches are decoded on blocking threads while the connection is read further. Small batches, and all
+//! batches of a server that sends less than can be read, are decoded in place, which costs less than handing
+//! them over. There are never more jobs than processors: a further batch is decoded in place too. What takes
+//! long in place is decoded in slices between which other tasks run.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -24,8 +25,11 @@ use crate::{
     wire::LineBatch,
 };
 
-/// Fewer bytes than this are decoded in place.
+/// So many bytes are decoded in place before other tasks run.
 const FEW_BYTES: usize = 16 << 10;
+
+/// So many bytes are decoded on another thread even if nothing else waits to be done.
+const MANY_BYTES: usize = 128 << 10;
 
 /// The decoding jobs of all reflectors together.
 static JOBS: LazyLock<Arc<Semaphore>> =
@@ -72,9 +76,10 @@ pub(super) struct Slices<K> {
 }
 
 impl<K: Decodable> Decoder<K> {
-    /// Begins to decode lines, up to the first that cannot be read.
-    pub(super) fn lines(self: &Arc<Self>, lines: LineBatch) -> Decoding<K> {
-        if lines.bytes() < FEW_BYTES {
+    /// Begins to decode lines, up to the first that cannot be read. `is_fast` says that more of them can be
+    /// read meanwhile. Otherwise nothing is gained by another thread, and waking it costs.
+    pub(super) fn lines(self: &Arc<Self>, lines: LineBatch, is_fast: bool) -> Decoding<K> {
+        if lines.bytes() < if is_fast { FEW_BYTES } else { MANY_BYTES } {
             return Decoding::Here(Slices::new(lines));
         }
         let Some(job) = self.job() else { return Decoding::Here(Slices::new(lines)) };
@@ -297,13 +302,13 @@ mod tests {
         let all = JOBS.clone().acquire_many_owned(u32::try_from(processors).unwrap()).await.unwrap();
         assert_eq!(JOBS.available_permits(), 0);
         let decoder = decoder();
-        let mut further = decoder.lines(many_lines());
+        let mut further = decoder.lines(many_lines(), true);
         assert!(further.is_here());
         let other_task = tokio::spawn(async {});
         assert_eq!(further.join(&decoder).await.events.len(), many_lines().len());
         assert!(other_task.is_finished(), "other tasks run between the slices");
         drop(all);
-        let mut job = decoder.lines(many_lines());
+        let mut job = decoder.lines(many_lines(), true);
         assert_eq!(job.join(&decoder).await.events.len(), many_lines().len());
     }
 }

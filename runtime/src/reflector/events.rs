@@ -34,7 +34,7 @@ impl<K: Decodable> Events<K> {
         let Self { watch, decoder, decoding, .. } = self;
         if decoding.is_empty() {
             match watch.next().await? {
-                Ok(lines) => decoding.push_back(decoder.lines(lines)),
+                Ok(lines) => decoding.push_back(decoder.lines(lines, watch.is_fast())),
                 Err(error) => return Some(Err(error)),
             }
         }
@@ -45,7 +45,7 @@ impl<K: Decodable> Events<K> {
                 && !in_place
                 && let Some(lines) = watch.take_batch()
             {
-                decoding.push_back(decoder.lines(lines));
+                decoding.push_back(decoder.lines(lines, true));
             }
             tokio::select! {
                 biased;

@@ -8,6 +8,7 @@
 //!   dead connection is given up. See [`Timeouts`].
 
 mod call;
+mod connection;
 mod lines;
 mod watch;
 
@@ -33,10 +34,11 @@ use crate::{
 pub(crate) use call::{
     Call, JSON, METADATA, METADATA_LIST, Query, check_namespace, check_resource, decode, fetch, send,
 };
+pub(crate) use connection::{DriverSpawner, Stream};
 pub(crate) use lines::LineBatch;
-#[cfg(test)]
-pub(crate) use lines::Lines;
 pub(crate) use watch::Watch;
+#[cfg(test)]
+pub(crate) use {connection::ConnectionHandle, lines::Lines};
 
 /// How much longer than the server the client waits for the end of a watch.
 const WATCH_GRACE: Duration = Duration::from_secs(30);
@@ -167,7 +169,7 @@ impl Collection {
         let deadline = Instant::now() + timeout + WATCH_GRACE;
         let exchange = self.exchange(&operation, self.watch_call(&start, timeout), true);
         let response = within(watch_response, &operation, exchange).await??;
-        Ok(Watch::new(response.into_body(), operation, deadline, watch_silence))
+        Ok(Watch::new(response, operation, deadline, watch_silence))
     }
 
     async fn exchange(

@@ -3,15 +3,19 @@
 use std::{
     future::poll_fn,
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
+use http::Response;
 use http_body::Body as _;
 use kube::client::Body;
 use tokio::time::Instant;
 
-use super::lines::{LineBatch, Lines};
+use super::{
+    connection::{Borrowed, ConnectionHandle, Rest},
+    lines::{LineBatch, Lines},
+};
 use crate::{
     bucket::later,
     error::{Cause, Error, Operation, Result},
@@ -26,8 +30,12 @@ const BUSY_BYTES: usize = 16 << 10;
 /// See [`BUSY_BYTES`].
 const BUSY_WINDOW: Duration = Duration::from_millis(10);
 
-/// How long a reader lets the bytes of a busy stream gather. A server sends a busy stream in chunks of two
-/// kilobytes, and waking up for each of them costs several times as much as reading it.
+/// A stream that brings more bytes than this within [`BUSY_WINDOW`] is as fast as its reader, which never
+/// waits for it.
+const FAST_BYTES: usize = 512 << 10;
+
+/// How long the bytes of a busy stream gather before they are read. A server sends a busy stream in chunks of
+/// two kilobytes, and waking up for each of them costs several times as much as reading it.
 const BUSY_PAUSE: Duration = Duration::from_millis(3);
 
 /// A wait for the server that is shorter is not counted as silence.
@@ -44,6 +52,9 @@ pub(crate) struct Watch {
     /// How many bytes came since lines were returned.
     gathered_bytes: usize,
     pace: Pace,
+    /// `None` if the client's connections cannot be borrowed.
+    connection: Option<Borrowed>,
+    pause: Option<Pause>,
     /// When the watch ends even if the server does not end it.
     deadline: Instant,
     /// How long the server may stay silent.
@@ -57,18 +68,31 @@ pub(crate) struct Watch {
     end: Option<End>,
 }
 
+/// While it lasts, nothing is read.
+struct Pause {
+    end: Instant,
+    _rest: Option<Rest>,
+}
+
 enum End {
     Regular,
     Cut(Box<Cause>),
 }
 
 impl Watch {
-    pub(super) fn new(body: Body, operation: Operation, deadline: Instant, silence: Duration) -> Self {
+    pub(super) fn new(
+        response: Response<Body>,
+        operation: Operation,
+        deadline: Instant,
+        silence: Duration,
+    ) -> Self {
         Self {
-            body,
+            connection: response.extensions().get().and_then(ConnectionHandle::borrow),
+            body: response.into_body(),
             lines: Lines::default(),
             gathered_bytes: 0,
             pace: Pace::new(),
+            pause: None,
             deadline,
             silence,
             heard: Instant::now(),
@@ -89,14 +113,19 @@ impl Watch {
         self.silent
     }
 
-    /// The next lines: all that have arrived, and at least one. On a busy stream they are gathered for a
-    /// moment. `None` is the regular end, and the only answer after an error. Lines that were complete before a cut come before its error.
+    /// The next lines: all that have arrived, and at least one. After those of a busy stream the next ones
+    /// gather for a moment. `None` is the regular end, and the only answer after an error. Lines that were
+    /// complete before a cut come before its error.
     pub(crate) async fn next(&mut self) -> Option<Result<LineBatch>> {
         let begin = Instant::now();
         self.gather(false).await;
         let waited = begin.elapsed();
         if waited >= SHORT_WAIT {
             self.silent += waited;
+        }
+        if !self.is_full() && self.pace.is_busy() && !self.pace.is_fast() {
+            let rest = self.connection.as_ref().map(Borrowed::rest);
+            self.pause = Some(Pause { end: Instant::now() + BUSY_PAUSE, _rest: rest });
         }
         let lines = self.take();
         if !lines.is_empty() {
@@ -118,6 +147,11 @@ impl Watch {
         self.end.is_some() || !self.lines.is_empty() && self.gathered_bytes >= BATCH_BYTES
     }
 
+    /// Whether the server sends as fast as it can be read.
+    pub(crate) fn is_fast(&self) -> bool {
+        self.pace.is_fast()
+    }
+
     /// A whole batch of lines, or the last ones, if they have been gathered.
     pub(crate) fn take_batch(&mut self) -> Option<LineBatch> {
         (self.is_full() && !self.lines.is_empty()).then(|| self.take())
@@ -137,26 +171,19 @@ impl Watch {
             let listened = begin + self.silence.min(LISTEN);
             let (deadline, silent_at) = (self.deadline, later(self.heard, self.silence).max(listened));
             let gathering = async {
-                let mut paused = false;
+                if let Some(pause) = &self.pause {
+                    tokio::time::sleep_until(pause.end).await;
+                }
                 loop {
                     let before = self.gathered_bytes;
                     poll_fn(|context| self.poll_gather(fills, context)).await;
-                    if fills || self.is_full() {
+                    let is_driven = self.connection.is_some();
+                    if fills || is_driven || self.is_full() || self.gathered_bytes == before {
                         return;
                     }
-                    if self.gathered_bytes == before {
-                        if paused || !self.pace.is_busy() {
-                            return;
-                        }
-                        // While nobody asks for the next chunk, the connection does not read, and the
-                        // kernel gathers what comes.
-                        tokio::time::sleep(BUSY_PAUSE).await;
-                        paused = true;
-                        continue;
-                    }
-                    // The connection hands over one chunk at a time, and reads on when its task runs
-                    // again. Let it run before deciding that nothing more has arrived: decoding and
-                    // applying many lines at once is several times faster than line by line.
+                    // A connection that is a task of its own hands over one chunk at a time, and reads on
+                    // when it runs again. Let it run before deciding that nothing more has arrived: decoding
+                    // and applying many lines at once is several times faster than line by line.
                     tokio::task::yield_now().await;
                 }
             };
@@ -177,13 +204,28 @@ impl Watch {
     }
 
     fn poll_gather(&mut self, fills: bool, context: &mut Context<'_>) -> Poll<()> {
+        let result = match self.connection.take() {
+            None => self.poll_frames(context),
+            Some(connection) => {
+                let result = connection.poll(context, |context| self.poll_frames(context));
+                self.connection = Some(connection);
+                result
+            }
+        };
+        match result {
+            Poll::Pending if fills || self.lines.is_empty() => Poll::Pending,
+            Poll::Pending | Poll::Ready(()) => Poll::Ready(()),
+        }
+    }
+
+    /// Takes chunks until there is a whole batch.
+    fn poll_frames(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.pause = None;
         while !self.is_full() {
-            match Pin::new(&mut self.body).poll_frame(context) {
-                Poll::Pending if fills || self.lines.is_empty() => return Poll::Pending,
-                Poll::Pending => break,
-                Poll::Ready(None) => self.end = Some(End::Regular),
-                Poll::Ready(Some(Err(error))) => self.end = Some(End::cut(error)),
-                Poll::Ready(Some(Ok(frame))) => {
+            match ready!(Pin::new(&mut self.body).poll_frame(context)) {
+                None => self.end = Some(End::Regular),
+                Some(Err(error)) => self.end = Some(End::cut(error)),
+                Some(Ok(frame)) => {
                     self.heard = Instant::now();
                     // Trailers say nothing about objects.
                     let Ok(chunk) = frame.into_data() else { continue };
@@ -227,6 +269,11 @@ impl Pace {
     fn is_busy(&self) -> bool {
         self.bytes.max(self.before) > BUSY_BYTES
     }
+
+    /// Whether the stream was fast when the last bytes came.
+    fn is_fast(&self) -> bool {
+        self.bytes.max(self.before) > FAST_BYTES
+    }
 }
 
 impl End {
@@ -241,22 +288,38 @@ mod tests {
 
     use bytes::Bytes;
     use futures::{StreamExt as _, stream};
-    use http::{Request, Response};
+    use http::Request;
     use http_body::Frame;
     use http_body_util::StreamBody;
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpListener,
+    };
     use tower::service_fn;
 
     use super::*;
 
-    /// A watch to which lines of a kilobyte come at once, and nothing after them.
+    /// A watch to which lines of a kilobyte come at once, one more after a millisecond, and then nothing.
     async fn watch_of(lines: usize) -> Watch {
         let service = service_fn(move |_: Request<Body>| async move {
             let line = Bytes::from([vec![b'x'; 1023], vec![b'\n']].concat());
-            let frames = (0..lines).map(move |_| Ok::<_, Infallible>(Frame::data(line.clone())));
-            let body = StreamBody::new(stream::iter(frames).chain(stream::pending()));
+            let frame = move || Ok::<_, Infallible>(Frame::data(line.clone()));
+            let last = frame.clone();
+            let last = async move {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                last()
+            };
+            let body = StreamBody::new(
+                stream::iter((0..lines).map(move |_| frame()))
+                    .chain(stream::once(Box::pin(last)))
+                    .chain(stream::pending()),
+            );
             Ok::<_, Infallible>(Response::new(body))
         });
-        let response = kube::Client::new(service, "").send(Request::new(Body::empty())).await.unwrap();
+        watch(kube::Client::new(service, "").send(Request::new(Body::empty())).await.unwrap())
+    }
+
+    fn watch(response: Response<Body>) -> Watch {
         let operation = Operation {
             verb: "watch",
             kind: "ConfigMap".to_owned(),
@@ -265,16 +328,19 @@ mod tests {
             subresource: None,
         };
         let later = Instant::now() + Duration::from_secs(60);
-        Watch::new(response.into_body(), operation, later, Duration::from_secs(60))
+        Watch::new(response, operation, later, Duration::from_secs(60))
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_few_events_pass_at_once_and_those_of_a_busy_stream_gather_for_a_moment() {
-        for (lines, pause) in [(1, Duration::ZERO), (10, Duration::ZERO), (40, BUSY_PAUSE)] {
+        let millisecond = Duration::from_millis(1);
+        for (lines, next) in [(1, millisecond), (10, millisecond), (40, BUSY_PAUSE)] {
             let mut watch = watch_of(lines).await;
             let begin = Instant::now();
             assert_eq!(watch.next().await.unwrap().unwrap().len(), lines);
-            assert_eq!(begin.elapsed(), pause, "{lines} lines");
+            assert_eq!(begin.elapsed(), Duration::ZERO, "{lines} lines");
+            assert_eq!(watch.next().await.unwrap().unwrap().len(), 1);
+            assert_eq!(begin.elapsed(), next, "after {lines} lines");
         }
     }
 
@@ -295,5 +361,41 @@ mod tests {
         assert!(pace.is_busy(), "the window before this one counts");
         pace.add(1 << 10, at(70));
         assert!(!pace.is_busy());
+        pace.add(FAST_BYTES, at(90));
+        assert!(!pace.is_fast(), "it can be read much faster");
+        pace.add(1, at(99));
+        assert!(pace.is_fast());
+    }
+
+    #[tokio::test]
+    async fn all_lines_that_have_arrived_are_read_at_once_without_waking_another_task() {
+        let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", server.local_addr().unwrap()).parse().unwrap();
+        let client = crate::client::connect(kube::Config::new(url)).unwrap();
+        let (response, mut connection) = tokio::join!(client.send(Request::new(Body::empty())), async {
+            let mut connection = server.accept().await.unwrap().0;
+            let _ = connection.read(&mut [0; 1024]).await.unwrap();
+            let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+            connection.write_all(head.as_bytes()).await.unwrap();
+            connection
+        });
+        let mut watch = watch(response.unwrap());
+        for lines in [1, 30, 40, 1] {
+            for _ in 0..lines {
+                let chunk = format!("400\r\n{}\n\r\n", "x".repeat(1023));
+                connection.write_all(chunk.as_bytes()).await.unwrap();
+            }
+            // The reader borrowed the connection, so nothing is read meanwhile.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            let mut read = 0;
+            let mut turns = 0;
+            while read < lines {
+                turns += 1;
+                read += watch.next().await.unwrap().unwrap().len();
+            }
+            assert_eq!((read, turns), (lines, 1));
+        }
+        connection.write_all(b"0\r\n\r\n").await.unwrap();
+        assert!(watch.next().await.is_none());
     }
 }

@@ -7,6 +7,7 @@ use genclient_runtime::{ListParams, TypedClient, client, error::Cause};
 use http::{HeaderName, HeaderValue};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Client, config::AuthInfo};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::support::*;
 
@@ -68,7 +69,7 @@ async fn an_idle_watch_is_probed_by_the_kernel() {
     if !cfg!(target_os = "linux") {
         return;
     }
-    for (connect, probed) in [(ours as fn(&ScriptedServer) -> Client, 1), (ScriptedServer::client, 0)] {
+    for (connect, probed) in CLIENTS.into_iter().zip([1, 0]) {
         let server = ScriptedServer::start(|_: Received| Answer::watch([bookmark(10)])).await;
         let mut events = config_maps(connect(&server)).watch(&ListParams::default().at("5"));
         events.next().await.unwrap().unwrap();
@@ -76,8 +77,55 @@ async fn an_idle_watch_is_probed_by_the_kernel() {
     }
 }
 
-fn ours(server: &ScriptedServer) -> Client {
-    client::connect(server.config()).unwrap()
+/// How to make a client: ours and kube's.
+const CLIENTS: [fn(&ScriptedServer) -> Client; 2] = [ScriptedServer::client, ScriptedServer::kubes_client];
+
+#[tokio::test]
+async fn a_dropped_watch_closes_its_connection_also_while_it_rests() {
+    for connect in CLIENTS {
+        for busy in [false, true] {
+            let (writer, answer) = Answer::stream();
+            let server = ScriptedServer::start(script([answer])).await;
+            let mut events = config_maps(connect(&server)).watch(&ListParams::default().at("5"));
+            let bookmarks = if busy { 1000 } else { 1 };
+            for version in 0..bookmarks {
+                writer.event(bookmark(10 + version));
+            }
+            for _ in 0..bookmarks {
+                events.next().await.unwrap().unwrap();
+            }
+            drop(events);
+            tokio::time::timeout(Duration::from_secs(10), writer.closed()).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_connection_of_a_watch_that_has_ended_is_used_again() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
+    let server = tokio::spawn(async move {
+        let (mut connection, _) = listener.accept().await.unwrap();
+        for version in [10, 11] {
+            let mut request = Vec::new();
+            while !request.ends_with(b"\r\n\r\n") {
+                request.push(connection.read_u8().await.unwrap());
+            }
+            let line = line(&bookmark(version));
+            let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+            let answer = format!("{head}{:x}\r\n{line}\r\n0\r\n\r\n", line.len());
+            connection.write_all(answer.as_bytes()).await.unwrap();
+        }
+        // Open until the test ends: a second connection would not be accepted.
+        (connection, listener)
+    });
+    let client = client::connect(kube::Config::new(url)).unwrap();
+    let mut events = config_maps(client).watch(&ListParams::default().at("5"));
+    for _ in 0..2 {
+        let event = tokio::time::timeout(Duration::from_secs(20), events.next()).await;
+        event.expect("the second request comes through the first connection").unwrap().unwrap();
+    }
+    drop(server);
 }
 
 /// The number of connections to this port on loopback with a keep-alive timer of at most 15 s.

@@ -41,6 +41,11 @@ impl ScriptedServer {
 
     /// A client with the default configuration of kube, including its retries.
     pub fn client(&self) -> kube::Client {
+        genclient_runtime::client::connect(self.config()).expect("the configuration is complete")
+    }
+
+    /// The same, made by kube.
+    pub fn kubes_client(&self) -> kube::Client {
         kube::Client::try_from(self.config()).expect("the configuration is complete")
     }
 
