@@ -35,8 +35,8 @@ const USER_TIMEOUT: Duration = Duration::from_secs(30);
 /// client have TCP keep-alive (a probe after 15 s of silence, then every 10 s, closed after 3 without
 /// an answer) and, on Linux, a TCP user timeout of 30 s for bytes that are not acknowledged.
 ///
-/// Watches cost less with this client than with any other: the task that reads a watch drives its connection,
-/// and lets it rest while the events of a busy server gather.
+/// The task that reads a watch of this client drives its connection too, and lets it rest while the events of
+/// a busy server gather. That saves most of the wake-ups of a watch.
 ///
 /// Otherwise it is the client that [`kube::Client::try_from`] makes: authentication, TLS, headers,
 /// timeouts and retries are those of the configuration, with three exceptions:

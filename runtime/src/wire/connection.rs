@@ -150,6 +150,18 @@ impl ConnectionHandle {
         let signal = Arc::<Signal>::default();
         Some(Borrowed { handle: self.clone(), driver, waker: signal.clone().into(), signal })
     }
+
+    fn rest(&self) -> Rest {
+        if let Some(socket) = self.0.upgrade() {
+            let mut socket = socket.lock();
+            socket.is_resting = true;
+            socket.inner = match mem::replace(&mut socket.inner, Inner::Lost) {
+                Inner::Listed(stream) => stream.into_inner().into_std().map_or(Inner::Lost, Inner::Unlisted),
+                other => other,
+            };
+        }
+        Rest(self.clone())
+    }
 }
 
 impl Borrowed {
@@ -214,20 +226,6 @@ impl Wake for Signal {
         if !self.is_polling.load(Ordering::SeqCst) {
             self.task.wake();
         }
-    }
-}
-
-impl ConnectionHandle {
-    fn rest(&self) -> Rest {
-        if let Some(socket) = self.0.upgrade() {
-            let mut socket = socket.lock();
-            socket.is_resting = true;
-            socket.inner = match mem::replace(&mut socket.inner, Inner::Lost) {
-                Inner::Listed(stream) => stream.into_inner().into_std().map_or(Inner::Lost, Inner::Unlisted),
-                other => other,
-            };
-        }
-        Rest(self.clone())
     }
 }
 
