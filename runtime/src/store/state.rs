@@ -401,3 +401,55 @@ fn clone_all<'a, K: 'a>(mut objects: impl Iterator<Item = &'a Arc<K>>, count: us
         all.extend(near.drain(..).map(Arc::clone));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kube::core::ObjectMeta;
+
+    use super::*;
+
+    fn insertion(name: &str) -> Change<ConfigMap> {
+        let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
+        let object = ConfigMap { metadata, ..ConfigMap::default() };
+        Change::Insert(Arc::new(object), LabelDigest::of([]), Prepared::new())
+    }
+
+    /// Names of every length around the limits of a stem, which differ in their last letter, or only in length.
+    fn names() -> Vec<String> {
+        let lengths = [0, 1, Stem::ROOM - 1, Stem::ROOM, Stem::ROOM + 1, 253, 254, 255, 256, 300];
+        let names = lengths.into_iter().flat_map(|length| {
+            let name = "x".repeat(length);
+            [format!("{name}a"), format!("{name}b"), format!("{name}\0"), format!("{name}ü")]
+        });
+        names.collect()
+    }
+
+    #[test]
+    fn an_object_is_found_by_its_whole_name_however_long_it_is() {
+        let (mut state, names) = (State::default(), names());
+        for name in &names {
+            assert!(state.get("", name).is_none());
+            state.apply(&insertion(name));
+        }
+        let check = |state: &State<ConfigMap>, kept: &dyn Fn(usize) -> bool| {
+            for (number, name) in names.iter().enumerate() {
+                assert_eq!(state.get("", name).map(|object| object.name()), kept(number).then_some(&**name));
+            }
+        };
+        check(&state, &|_| true);
+        for name in names.iter().step_by(2) {
+            let slot = state.find("", name).unwrap();
+            state.apply(&Change::Remove(slot));
+        }
+        check(&state, &|number| number % 2 == 1);
+        state.apply(&Change::Compact);
+        assert_eq!(state.stems.len(), names.len() / 2);
+        check(&state, &|number| number % 2 == 1);
+        for name in names.iter().step_by(2) {
+            state.apply(&insertion(name));
+        }
+        check(&state, &|_| true);
+        assert_eq!(state.stems.len(), names.len());
+    }
+}
