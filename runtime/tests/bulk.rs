@@ -1,4 +1,4 @@
-//! Long lists and busy watches, which are decoded on blocking threads, arrive completely and in order.
+//! Long lists and busy watches, which are decoded on other threads, arrive completely and in order.
 
 mod support;
 

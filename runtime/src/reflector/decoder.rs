@@ -1,6 +1,6 @@
 //! Decodes lists and watches into objects that are ready for the cache.
 //!
-//! Large batches are decoded on blocking threads while the connection is read further. Small batches, and all
+//! Large batches are decoded on other threads while the connection is read further. Small batches, and all
 //! batches of a server that sends less than can be read, are decoded in place, which costs less than handing
 //! them over. There are never more jobs than processors: a further batch is decoded in place too. What takes
 //! long in place is decoded in slices between which other tasks run.
@@ -8,7 +8,6 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, LazyLock},
-    thread::available_parallelism,
 };
 
 use bytes::Bytes;
@@ -20,7 +19,7 @@ use crate::{
     decode::{Decoded, ListPage, RawPage, Scratch, Unreadable, decode_event, decode_list},
     delta::{InvalidObject, Scope},
     object::{Decodable, ObjectKey},
-    offload::{Awaited, Offloaded},
+    offload::{Awaited, Offloaded, PROCESSORS},
     panics,
     wire::LineBatch,
 };
@@ -32,8 +31,7 @@ const FEW_BYTES: usize = 16 << 10;
 const MANY_BYTES: usize = 128 << 10;
 
 /// The decoding jobs of all reflectors together.
-static JOBS: LazyLock<Arc<Semaphore>> =
-    LazyLock::new(|| Arc::new(Semaphore::new(available_parallelism().map_or(1, usize::from))));
+static JOBS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(*PROCESSORS)));
 
 /// Decodes objects as a reflector is configured to.
 pub(super) struct Decoder<K> {
@@ -84,7 +82,7 @@ impl<K: Decodable> Decoder<K> {
         }
         let Some(job) = self.job() else { return Decoding::Here(Slices::new(lines)) };
         let decoder = self.clone();
-        Decoding::There(Offloaded::new((lines, job), move |(lines, _job), awaited| {
+        Decoding::There(Offloaded::computing((lines, job), move |(lines, _job), awaited| {
             let mut slices = Slices::new(lines);
             while awaited.holds() && slices.decode_some(&decoder) {}
             slices.decoded
@@ -100,10 +98,11 @@ impl<K: Decodable> Decoder<K> {
             None => body,
             Some(job) => {
                 let decoder = self.clone();
-                let mut decoding = Offloaded::new((body, job), move |(body, _job): (Bytes, _), awaited| {
-                    let page = decode_list(&body, decoder.keep_managed_fields)?;
-                    Ok(decoder.finish_page(page, awaited))
-                });
+                let mut decoding =
+                    Offloaded::computing((body, job), move |(body, _job): (Bytes, _), awaited| {
+                        let page = decode_list(&body, decoder.keep_managed_fields)?;
+                        Ok(decoder.finish_page(page, awaited))
+                    });
                 match decoding.join().await {
                     Ok(page) => return page,
                     Err((body, _job)) => body,
@@ -280,8 +279,7 @@ mod tests {
         let items: Vec<_> = (0..4 * FEW_BYTES / 1000).map(item).collect();
         let count = items.len();
         let body = json!({"metadata": {"resourceVersion": "7"}, "items": items}).to_string();
-        let processors = available_parallelism().map_or(1, usize::from);
-        let _all = JOBS.clone().acquire_many_owned(u32::try_from(processors).unwrap()).await.unwrap();
+        let _all = JOBS.clone().acquire_many_owned(u32::try_from(*PROCESSORS).unwrap()).await.unwrap();
         let other = tokio::spawn(async move {
             loop {
                 turns.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
@@ -298,8 +296,7 @@ mod tests {
 
     #[tokio::test]
     async fn there_are_never_more_jobs_than_processors_and_a_further_batch_is_decoded_in_place() {
-        let processors = available_parallelism().map_or(1, usize::from);
-        let all = JOBS.clone().acquire_many_owned(u32::try_from(processors).unwrap()).await.unwrap();
+        let all = JOBS.clone().acquire_many_owned(u32::try_from(*PROCESSORS).unwrap()).await.unwrap();
         assert_eq!(JOBS.available_permits(), 0);
         let decoder = decoder();
         let mut further = decoder.lines(many_lines(), true);

@@ -1,32 +1,37 @@
-//! Runs long work on the runtime's blocking threads.
+//! Runs long work on other threads: on the runtime's blocking threads if it may block, and on a few threads of
+//! our own if it only computes.
 //!
-//! - Work that no blocking thread has started within [`PATIENCE`] is taken back, and done in another way:
-//!   a program whose blocking threads are all busy becomes slower, but does not stop.
+//! - Work that no thread has started within [`PATIENCE`] is taken back, and done in another way: a program
+//!   whose threads are all busy becomes slower, but does not stop.
 //! - A panic of the work is raised where its result is awaited.
 //! - Work can notice that its result is no longer awaited, and stop early.
+
+mod threads;
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{Arc, Weak},
+    thread,
 };
 
 use parking_lot::Mutex;
+pub(crate) use threads::PROCESSORS;
+use threads::{THREADS, Work};
 use tokio::{
-    runtime::Handle,
+    runtime::{Handle, RuntimeFlavor},
     sync::oneshot,
-    task::JoinHandle,
     time::{Duration, Instant, sleep_until},
 };
 
 /// How long work waits for a thread. A thread that is free begins within microseconds.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(20);
 
-/// Work that was handed to a blocking thread, with its input `I` and its result `T`.
+/// Work that was handed to another thread, with its input `I` and its result `T`.
 pub(crate) struct Offloaded<I, T> {
     /// The input, until a thread takes it.
     input: Arc<Mutex<Option<I>>>,
-    /// `None` if the operating system has no thread to give.
-    thread: Option<JoinHandle<Option<T>>>,
+    /// `None` if the input was taken back.
+    result: Option<oneshot::Receiver<thread::Result<T>>>,
     take_back_at: Instant,
     /// Lets the work check whether its result is still awaited.
     _awaited: Arc<()>,
@@ -46,17 +51,37 @@ impl Awaited {
 }
 
 impl<I: Send + 'static, T: Send + 'static> Offloaded<I, T> {
-    /// Hands work to a blocking thread.
+    /// Hands work that may block to a blocking thread.
     pub(crate) fn new(input: I, work: impl FnOnce(I, &Awaited) -> T + Send + 'static) -> Self {
+        Self::on(input, work, |work| {
+            // Tokio panics where it cannot start the first thread of the pool.
+            drop(catch_unwind(AssertUnwindSafe(|| tokio::task::spawn_blocking(work))));
+        })
+    }
+
+    /// Hands work that computes to one of [our own threads](threads).
+    ///
+    /// On a runtime with one thread it is a blocking thread. Only such a runtime can have a paused clock, which
+    /// stands still while a blocking thread works.
+    pub(crate) fn computing(input: I, work: impl FnOnce(I, &Awaited) -> T + Send + 'static) -> Self {
+        let runtime = Handle::current();
+        if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
+            return Self::new(input, work);
+        }
+        Self::on(input, work, |work| {
+            THREADS.run(Box::new(move || {
+                let _entered = runtime.enter();
+                work();
+            }));
+        })
+    }
+
+    fn on(input: I, work: impl FnOnce(I, &Awaited) -> T + Send + 'static, run: impl FnOnce(Work)) -> Self {
         let (input, awaited) = (Arc::new(Mutex::new(Some(input))), Arc::new(()));
         let (taken, watched) = (input.clone(), Awaited(Some(Arc::downgrade(&awaited))));
-        let job = move || {
-            let input = taken.lock().take();
-            input.map(|input| work(input, &watched))
-        };
-        // Tokio panics where it cannot start the first thread of the pool.
-        let thread = catch_unwind(AssertUnwindSafe(|| tokio::task::spawn_blocking(job))).ok();
-        Self { input, thread, take_back_at: Instant::now() + PATIENCE, _awaited: awaited }
+        let (send, result) = oneshot::channel();
+        run(Box::new(move || do_once(&taken, |input| work(input, &watched), send)));
+        Self { input, result: Some(result), take_back_at: Instant::now() + PATIENCE, _awaited: awaited }
     }
 
     /// Waits for the result, or gives the input back if no thread takes it in time. After that it
@@ -64,35 +89,48 @@ impl<I: Send + 'static, T: Send + 'static> Offloaded<I, T> {
     ///
     /// Dropping the future loses nothing: the next call continues to wait.
     pub(crate) async fn join(&mut self) -> Result<T, I> {
-        if let Some(thread) = &mut self.thread {
-            let result = tokio::select! {
-                biased;
-                result = &mut *thread => result,
-                () = sleep_until(self.take_back_at) => {
-                    // Looking and taking are one step, or a thread could take the input in between.
-                    let input = self.input.lock().take();
-                    match input {
-                        Some(input) => {
-                            self.thread = None;
-                            return Err(input);
-                        }
-                        None => thread.await,
+        let Some(result) = &mut self.result else { return std::future::pending().await };
+        let received = tokio::select! {
+            biased;
+            received = &mut *result => received,
+            () = sleep_until(self.take_back_at) => {
+                // Looking and taking are one step, or a thread could take the input in between.
+                let input = self.input.lock().take();
+                match input {
+                    Some(input) => {
+                        self.result = None;
+                        return Err(input);
                     }
+                    None => result.await,
                 }
-            };
-            match result {
-                Ok(Some(result)) => return Ok(result),
-                Err(error) if error.is_panic() => resume_unwind(error.into_panic()),
-                // The runtime shuts down and has cancelled the job.
-                Ok(None) | Err(_) => {}
+            }
+        };
+        self.result = None;
+        match received {
+            Ok(Ok(result)) => Ok(result),
+            Ok(Err(panic)) => resume_unwind(panic),
+            // There is no thread to be had, or the runtime shuts down.
+            Err(_) => {
+                let input = self.input.lock().take();
+                match input {
+                    Some(input) => Err(input),
+                    None => std::future::pending().await,
+                }
             }
         }
-        self.thread = None;
-        let input = self.input.lock().take();
-        match input {
-            Some(input) => Err(input),
-            None => std::future::pending().await,
-        }
+    }
+}
+
+/// Takes the input, unless it was taken back, and sends the result or the panic of the work. Nobody may await
+/// it any more.
+fn do_once<I, T>(
+    input: &Mutex<Option<I>>,
+    work: impl FnOnce(I) -> T,
+    result: oneshot::Sender<thread::Result<T>>,
+) {
+    let input = input.lock().take();
+    if let Some(input) = input {
+        let _ = result.send(catch_unwind(AssertUnwindSafe(|| work(input))));
     }
 }
 
@@ -118,13 +156,9 @@ where
     let (taken, runtime) = (input.clone(), Handle::current());
     let job = move || {
         let _entered = runtime.enter();
-        let input = taken.lock().take();
-        if let Some(input) = input {
-            // Nobody may await it any more.
-            let _ = send.send(catch_unwind(AssertUnwindSafe(|| work(input))));
-        }
+        do_once(&taken, work, send);
     };
-    let thread = std::thread::Builder::new().name("genclient-work".to_owned()).spawn(job);
+    let thread = thread::Builder::new().name("genclient-work".to_owned()).spawn(job);
     let returned = if thread.is_ok() { None } else { input.lock().take() };
     match returned {
         Some(input) => Err(input),
@@ -234,6 +268,43 @@ mod tests {
             let joined = tokio::spawn(on_own_thread((), |()| -> () { panic!("too bad") })).await;
             assert_eq!(crate::panics::message(&*joined.unwrap_err().into_panic()), "too bad");
         });
+    }
+
+    /// The name of the thread that computes, and whether it belongs to a runtime.
+    async fn computing_thread() -> (Option<String>, bool) {
+        let mut offloaded = Offloaded::computing((), |(), _: &Awaited| {
+            (thread::current().name().map(str::to_owned), Handle::try_current().is_ok())
+        });
+        offloaded.join().await.unwrap()
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn work_that_computes_has_threads_of_its_own_within_the_runtime() {
+        assert_eq!(computing_thread().await, (Some("genclient-compute".to_owned()), true));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_paused_clock_stands_still_while_work_computes() {
+        let before = Instant::now();
+        let mut offloaded =
+            Offloaded::computing((), |(), _: &Awaited| thread::sleep(Duration::from_millis(100)));
+        // Time that passes on its own passes in steps of this length.
+        let step = Duration::from_secs(1);
+        tokio::select! {
+            biased;
+            joined = offloaded.join() => joined.unwrap(),
+            () = tokio::time::sleep(step) => panic!("the clock went on"),
+        }
+        assert!(before.elapsed() < step);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_panic_of_work_that_computes_is_raised_where_it_is_awaited() {
+        let joined = tokio::spawn(async {
+            Offloaded::computing((), |(), _: &Awaited| -> () { panic!("too bad") }).join().await
+        });
+        assert_eq!(crate::panics::message(&*joined.await.unwrap_err().into_panic()), "too bad");
+        assert!(computing_thread().await.1, "the next work is done");
     }
 
     #[tokio::test]
