@@ -7,6 +7,7 @@
 
 use std::{
     collections::VecDeque,
+    mem,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{LazyLock, mpsc},
     thread::{self, ThreadId, available_parallelism},
@@ -52,7 +53,7 @@ impl Threads {
         Self { patience, pool: Mutex::new(pool) }
     }
 
-    /// Does work on one of the threads. Drops it if the operating system has no thread to give.
+    /// Does work on one of the threads. Drops it if there is none and the operating system has none to give.
     pub(super) fn run(&'static self, work: Work) {
         let mut pool = self.pool.lock();
         if let Some(idle) = pool.idle.pop() {
@@ -64,11 +65,18 @@ impl Threads {
             drop(pool);
             let thread = thread::Builder::new().name("genclient-compute".to_owned());
             if thread.spawn(move || self.attend(work)).is_err() {
-                self.pool.lock().threads -= 1;
+                drop(self.give_up());
             }
         } else {
             pool.queue.push_back(work);
         }
+    }
+
+    /// Counts one thread less. Returns the work that no thread is left for.
+    fn give_up(&self) -> VecDeque<Work> {
+        let mut pool = self.pool.lock();
+        pool.threads -= 1;
+        if pool.threads == 0 { mem::take(&mut pool.queue) } else { VecDeque::new() }
     }
 
     /// Does work until there has been none for a while.
@@ -172,6 +180,20 @@ mod tests {
         drop(send);
         assert_eq!(results.iter().collect::<HashSet<_>>().len(), 10 * *PROCESSORS);
         assert_eq!(most.load(Ordering::SeqCst), *PROCESSORS);
+    }
+
+    #[test]
+    fn work_that_waits_for_a_thread_that_cannot_be_started_is_dropped() {
+        let threads = threads(Duration::from_secs(60));
+        // Every processor has a thread that is just being started, and none of them can be.
+        threads.pool.lock().threads = *PROCESSORS;
+        let (send, results) = mpsc::channel::<()>();
+        threads.run(Box::new(move || drop(send)));
+        for left in (0..*PROCESSORS).rev() {
+            assert_eq!(threads.give_up().len(), usize::from(left == 0));
+        }
+        assert!(results.recv().is_err(), "whoever waits for its result is told");
+        thread_of_work(threads);
     }
 
     #[test]
