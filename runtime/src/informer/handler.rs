@@ -15,7 +15,8 @@ use crate::{object::CacheObject, offload::offload, panics};
 const EVENTS_PER_TURN: usize = 32;
 
 /// How long the thread of a handler waits for the next event before it is given back. Handing the handler to a
-/// thread and back for each event wakes twice as many threads, which is most of what an event costs.
+/// thread and back for each event wakes twice as many threads, which is most of what an event costs. Only as
+/// many threads wait as half of the processors: a runtime may have few, and others need them too.
 const LINGER: Duration = Duration::from_millis(100);
 
 /// Is called with every change in an informer's cache.

@@ -1,7 +1,10 @@
 //! The listeners of an informer: handlers and streams, each with a backlog.
 
 use std::{
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     task::{Context, Poll},
     time::Duration,
 };
@@ -16,7 +19,19 @@ use super::{
     notice::{Notice, Step},
     signal::{SyncReceiver, SyncSender},
 };
-use crate::{object::CacheObject, panics, store::State};
+use crate::{object::CacheObject, offload::PROCESSORS, panics, store::State};
+
+/// How long a thread waits for the next event if several already do. A runtime may have few blocking threads,
+/// and others need them too.
+const SHORT_LINGER: Duration = Duration::from_millis(1);
+
+/// The threads that wait for the next event of their handler, in the whole program.
+static LINGERING: AtomicUsize = AtomicUsize::new(0);
+
+/// How long a thread may wait that would like to wait for `linger`, while so many others do.
+fn linger_among(others: usize, linger: Duration) -> Duration {
+    if others < PROCESSORS.div_ceil(2) { linger } else { linger.min(SHORT_LINGER) }
+}
 
 /// One listener of an informer. The informer adds to its backlog, and a handler or a stream takes events.
 pub(crate) struct Subscriber<K> {
@@ -134,15 +149,17 @@ impl<K: CacheObject> Subscriber<K> {
     }
 
     /// Records that the last taken event was handled, and takes the next one. If there is none, it waits
-    /// for one for up to `linger`, which blocks the thread.
+    /// for one for up to `linger`, which blocks the thread, or for a shorter time if several threads do.
     pub(crate) fn handled_then_next(&self, linger: Duration) -> Option<Event<K>> {
         let mut inner = self.inner.lock();
         self.settle_handled(&mut inner);
         if inner.backlog.len() == 0 && inner.phase == Phase::Open && !linger.is_zero() {
             inner.measure();
             inner.lingers = true;
+            let linger = linger_among(LINGERING.fetch_add(1, Ordering::Relaxed), linger);
             // Whether an event came or the time is over shows in the backlog.
             let _ = self.more.wait_for(&mut inner, linger);
+            LINGERING.fetch_sub(1, Ordering::Relaxed);
             inner.lingers = false;
         }
         self.take(&mut inner)
