@@ -1,6 +1,12 @@
 //! Labels in eight bytes. Objects have digests, and selectors read them.
 
-use std::{hash::BuildHasher, sync::LazyLock};
+use std::{
+    hash::BuildHasher,
+    sync::{
+        LazyLock,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use hashbrown::DefaultHashBuilder;
 
@@ -35,5 +41,37 @@ impl LabelDigest {
     /// Returns whether this digest has all bits of the other.
     pub(crate) fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
+    }
+}
+
+/// A digest that is computed when it is needed first.
+///
+/// Most caches are never asked for objects by their labels, and computing the digests of a whole list takes as
+/// long as storing it.
+pub(crate) struct LazyDigest(AtomicU64);
+
+impl Default for LazyDigest {
+    fn default() -> Self {
+        Self(AtomicU64::new(LabelDigest::UNKNOWN.0))
+    }
+}
+
+impl Clone for LazyDigest {
+    fn clone(&self) -> Self {
+        Self(AtomicU64::new(self.0.load(Ordering::Relaxed)))
+    }
+}
+
+impl LazyDigest {
+    /// Returns the digest. Readers that need it at the same time may all compute it, with the same result.
+    pub(crate) fn get(&self, compute: impl FnOnce() -> LabelDigest) -> LabelDigest {
+        match LabelDigest(self.0.load(Ordering::Relaxed)) {
+            LabelDigest::UNKNOWN => {
+                let digest = compute();
+                self.0.store(digest.0, Ordering::Relaxed);
+                digest
+            }
+            digest => digest,
+        }
     }
 }

@@ -9,7 +9,8 @@
 //! - The table of keys compares with the [`Stem`] of the name beside the object, so a lookup reads the object
 //!   itself only once it is found, unless its name is long. Reading an object that is in no cache of the
 //!   processor takes longer than everything before it.
-//! - A [`LabelDigest`] beside each object lets a selector skip objects that it cannot match.
+//! - A digest of the labels beside each object lets a selector skip objects that it cannot match. It is
+//!   computed when a selector looks at the object first.
 //!
 //! Generations that applied the same changes in the same order have every object in the same slot.
 
@@ -28,8 +29,9 @@ use super::{
 };
 use crate::{
     delta::Scope,
+    label_digest::LazyDigest,
     object::CacheObject,
-    selector::{LabelDigest, Selector, Sieve},
+    selector::{Selector, Sieve},
 };
 
 /// A vector with a capacity of up to this many objects is never shrunk.
@@ -66,7 +68,7 @@ pub(crate) struct State<K> {
 /// An object in its slot.
 struct Entry<K> {
     object: Arc<K>,
-    labels: LabelDigest,
+    labels: LazyDigest,
     /// The hash of its namespace and name.
     hash: u32,
     /// The number of its namespace.
@@ -83,9 +85,9 @@ struct Namespace {
 /// One change, prepared to be applied to every generation.
 pub(crate) enum Change<K> {
     /// Inserts an object under a new key.
-    Insert(Arc<K>, LabelDigest, Prepared),
+    Insert(Arc<K>, Prepared),
     /// Replaces the object in this slot with a new state.
-    Replace(u32, Arc<K>, LabelDigest, Prepared),
+    Replace(u32, Arc<K>, Prepared),
     /// Removes the object in this slot.
     Remove(u32),
     /// Moves the objects together and frees unused memory.
@@ -110,7 +112,7 @@ impl<K> Clone for State<K> {
 
 impl<K> Clone for Entry<K> {
     fn clone(&self) -> Self {
-        Self { object: self.object.clone(), ..*self }
+        Self { object: self.object.clone(), labels: self.labels.clone(), ..*self }
     }
 }
 
@@ -235,10 +237,10 @@ impl<K: CacheObject> State<K> {
     /// Applies one change.
     pub(crate) fn apply(&mut self, change: &Change<K>) {
         let (slot, prepared) = match change {
-            Change::Insert(object, labels, prepared) => (self.insert(object.clone(), *labels), prepared),
-            Change::Replace(slot, object, labels, prepared) => {
+            Change::Insert(object, prepared) => (self.insert(object.clone()), prepared),
+            Change::Replace(slot, object, prepared) => {
                 let entry = &mut self.row[*slot as usize];
-                entry.labels = *labels;
+                entry.labels = LazyDigest::default();
                 entry.object = object.clone();
                 (*slot, prepared)
             }
@@ -253,12 +255,12 @@ impl<K: CacheObject> State<K> {
         }
     }
 
-    fn insert(&mut self, object: Arc<K>, labels: LabelDigest) -> u32 {
+    fn insert(&mut self, object: Arc<K>) -> u32 {
         let name = namespace_of(object.as_ref());
         let namespace = self.namespace_number(name).unwrap_or_else(|| self.insert_namespace(name));
         let (hash, stem) = (self.hash(namespace, object.name()), Stem::of(object.name()));
         let Self { row, stems, keys, namespaces, .. } = self;
-        let slot = number(row.insert(Entry { object, labels, hash, namespace }));
+        let slot = number(row.insert(Entry { object, labels: LazyDigest::default(), hash, namespace }));
         match stems.get_mut(slot as usize) {
             Some(free) => *free = stem,
             // A slab fills its slots without a gap.
@@ -380,7 +382,8 @@ fn pick<'a, K: CacheObject>(
         return clone_all(entries.map(|entry| &entry.object), count);
     }
     let sieve = Sieve::new(selector);
-    let candidates = entries.filter(|entry| sieve.passes(entry.labels)).map(|entry| &entry.object);
+    let passes = |entry: &&Entry<K>| sieve.passes(entry.labels.get(|| entry.object.label_digest()));
+    let candidates = entries.filter(passes).map(|entry| &entry.object);
     candidates.filter(|object| selector.matches(object.as_ref())).cloned().collect()
 }
 
@@ -412,7 +415,7 @@ mod tests {
     fn insertion(name: &str) -> Change<ConfigMap> {
         let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
         let object = ConfigMap { metadata, ..ConfigMap::default() };
-        Change::Insert(Arc::new(object), LabelDigest::of([]), Prepared::new())
+        Change::Insert(Arc::new(object), Prepared::new())
     }
 
     /// Names of every length around the limits of a stem, which differ in their last letter, or only in length.
