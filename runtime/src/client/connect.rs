@@ -13,7 +13,7 @@ use tower_http::trace::TraceLayer;
 
 use crate::{
     error::Result,
-    wire::{DriverSpawner, Stream},
+    wire::{DriverSpawner, OwnConnection, Stream},
 };
 
 /// After this much silence the kernel probes whether the peer is still there …
@@ -36,7 +36,7 @@ const USER_TIMEOUT: Duration = Duration::from_secs(30);
 /// an answer) and, on Linux, a TCP user timeout of 30 s for bytes that are not acknowledged.
 ///
 /// The task that reads a watch of this client drives its connection too, and lets it rest while the events of
-/// a busy server gather. That saves most of the wake-ups of a watch.
+/// a busy server gather. That saves most of the wake-ups of a watch. The connection of a watch is closed after it.
 ///
 /// Otherwise it is the client that [`kube::Client::try_from`] makes: authentication, TLS, headers,
 /// timeouts and retries are those of the configuration, with three exceptions:
@@ -73,7 +73,10 @@ pub fn connect(config: Config) -> Result<Client> {
         .layer(config.extra_headers_layer()?)
         .layer(TraceLayer::new_for_http())
         .map_err(BoxError::from)
-        .service(http);
+        .service_fn(move |request| {
+            let http = http.clone();
+            OwnConnection::send(request, async move |request| http.request(request).await)
+        });
     Ok(ClientBuilder::new(service, config.default_namespace).build())
 }
 
@@ -129,14 +132,21 @@ mod tests {
     async fn the_reader_of_a_response_can_borrow_its_connection() {
         let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", server.local_addr().unwrap()).parse().unwrap();
-        let answer = async {
+        let answer = async || {
             let (mut connection, _) = server.accept().await.unwrap();
             let _ = connection.read(&mut [0; 1024]).await.unwrap();
             connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n").await.unwrap();
             connection
         };
         let client = connect(Config::new(url)).unwrap();
-        let (response, _open) = tokio::join!(client.send(Request::new(Body::empty())), answer);
+        let mut request = Request::new(Body::empty());
+        request.extensions_mut().insert(OwnConnection);
+        let (response, _open) = tokio::join!(client.send(request), answer());
         assert!(response.unwrap().extensions().get().and_then(ConnectionHandle::borrow).is_some());
+        let (response, _open) = tokio::join!(client.send(Request::new(Body::empty())), answer());
+        assert!(
+            response.unwrap().extensions().get::<ConnectionHandle>().is_none(),
+            "a connection that another request may use cannot be borrowed"
+        );
     }
 }

@@ -19,9 +19,10 @@
 //! - **An object that does not decode interrupts neither the list nor the watch.** It is reported as
 //!   invalid. This includes an object that is nested too deeply, has no name, or makes its type or
 //!   transform panic.
-//! - **Decoding does not block async threads.** Lists and busy watches are decoded on other threads;
-//!   if no such thread is free, they are decoded in place in slices.
-//! - **A few events pass at once, and those of a busy stream gather for a moment**: for 3 ms, if more
+//! - **Decoding does not block async threads.** Lists and fast watches are decoded on other threads. What a
+//!   server sends more slowly than it can be read, and what no thread is free for, is decoded in place in
+//!   slices of 16 KB, or of one object if that is larger.
+//! - **A few events pass at once, and those of a busy stream gather for a moment**: for 5 ms, if more
 //!   than 16 KB came within 10 ms. Waking up for each chunk of such a stream would cost more than reading it.
 //! - **Back-pressure.** A sink that does not take a batch stops the reading.
 //! - **Silence is noticed.** A dead connection is given up; see [`Timeouts`].

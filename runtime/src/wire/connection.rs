@@ -8,13 +8,17 @@
 //! - [borrow](ConnectionHandle::borrow) the connection and drive it in its own task, which then takes whatever
 //!   has arrived without waking anybody;
 //! - let it [rest](Borrowed::rest): what arrives meanwhile gathers in the kernel, because the socket is taken
-//!   off the list of those that the thread waits for.
+//!   off the list of those that the thread waits for. It is put back when its reader has to wait for more.
 //!
-//! Both need HTTP/1, where a response has the connection for itself.
+//! Both need HTTP/1, where a response has the connection for itself. A borrowed connection must not serve
+//! another request, which nobody would drive while the reader is busy: a request with an [`OwnConnection`] asks
+//! for one that is closed after the response.
 
 use std::{
     future::{Future, poll_fn},
-    io, mem,
+    io::{self, Read as _},
+    mem,
+    ops::Range,
     pin::{Pin, pin},
     sync::{
         Arc, Weak,
@@ -24,6 +28,7 @@ use std::{
 };
 
 use futures::{future::BoxFuture, task::AtomicWaker};
+use http::{HeaderValue, Request, Response, header::CONNECTION};
 use hyper::rt::{Executor, Read, ReadBufCursor, Write};
 use hyper_util::{
     client::legacy::connect::{Connected, Connection},
@@ -35,9 +40,34 @@ use tokio::{net::TcpStream, runtime::Handle};
 /// How many chunks a reader takes before other tasks run.
 const CHUNKS_PER_TURN: usize = 256;
 
+/// How many bytes are read at once after a rest. TLS asks for four kilobytes at a time.
+const READ_AHEAD: usize = 64 << 10;
+
 tokio::task_local! {
     /// The driver of the connection that is being polled.
     static DRIVER: Weak<Mutex<Driver>>;
+}
+
+/// Among the extensions of a request: its connection is not used for another one.
+#[derive(Clone)]
+pub(crate) struct OwnConnection;
+
+impl OwnConnection {
+    /// Sends a request. The connection of its response can be borrowed if the request has it for itself.
+    pub(crate) async fn send<B, R, E>(
+        mut request: Request<B>,
+        send: impl AsyncFnOnce(Request<B>) -> Result<Response<R>, E>,
+    ) -> Result<Response<R>, E> {
+        let is_own = request.extensions().get::<Self>().is_some();
+        if is_own {
+            request.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        let mut response = send(request).await?;
+        if !is_own {
+            response.extensions_mut().remove::<ConnectionHandle>();
+        }
+        Ok(response)
+    }
 }
 
 /// Spawns the tasks that drive connections.
@@ -68,30 +98,58 @@ pub(crate) struct ConnectionHandle(Weak<Mutex<Socket>>);
 pub(crate) struct Borrowed {
     handle: ConnectionHandle,
     driver: Weak<Mutex<Driver>>,
-    signal: Arc<Signal>,
-    /// Wakes the signal.
-    waker: Waker,
+    signals: Signals,
 }
 
 /// Ends the rest of a connection when it is dropped.
 pub(crate) struct Rest(ConnectionHandle);
 
-/// Whether the reader or its connection was woken. Wakes the reader's task unless it is running.
+/// Whether the reader and its connection were woken.
+struct Signals {
+    task: Arc<ReaderTask>,
+    reader: Signal,
+    connection: Signal,
+}
+
+/// The task of the reader.
 #[derive(Default)]
-struct Signal {
-    task: AtomicWaker,
+struct ReaderTask {
+    waker: AtomicWaker,
     is_polling: AtomicBool,
-    is_woken: AtomicBool,
+}
+
+/// Whether one of the two was woken.
+struct Signal {
+    flag: Arc<Flag>,
+    /// Sets the flag.
+    waker: Waker,
+}
+
+/// Wakes the reader's task when it is set, unless that is running.
+struct Flag {
+    is_set: AtomicBool,
+    task: Arc<ReaderTask>,
 }
 
 struct Socket {
     inner: Inner,
     is_resting: bool,
+    /// Whether it stays off the list although its reader finds nothing more.
+    stays_unlisted: bool,
+    ahead: Ahead,
     /// The tasks that wait for the socket, which forgets them when it goes off the list.
     reader: Option<Waker>,
     writer: Option<Waker>,
     runtime: Handle,
     driver: Option<Weak<Mutex<Driver>>>,
+}
+
+/// Bytes that were read before somebody asked for them.
+#[derive(Default)]
+struct Ahead {
+    buffer: Vec<u8>,
+    /// The bytes that nobody has taken yet.
+    rest: Range<usize>,
 }
 
 enum Inner {
@@ -147,8 +205,7 @@ impl ConnectionHandle {
     pub(crate) fn borrow(&self) -> Option<Borrowed> {
         let driver = self.0.upgrade()?.lock().driver.clone()?;
         driver.upgrade()?.lock().is_lent = true;
-        let signal = Arc::<Signal>::default();
-        Some(Borrowed { handle: self.clone(), driver, waker: signal.clone().into(), signal })
+        Some(Borrowed { handle: self.clone(), driver, signals: Signals::new() })
     }
 
     fn rest(&self) -> Rest {
@@ -165,40 +222,60 @@ impl ConnectionHandle {
 }
 
 impl Borrowed {
-    /// Reads, and drives the connection as long as it has more for the reader.
-    pub(crate) fn poll<T>(
+    /// Reads, and drives the connection as long as it has more for the reader. `waits` says whether the reader
+    /// has to wait for more than it was given.
+    pub(crate) fn poll<R>(
         &self,
         context: &mut Context<'_>,
-        mut read: impl FnMut(&mut Context<'_>) -> Poll<T>,
-    ) -> Poll<T> {
-        let Self { driver, signal, waker, .. } = self;
-        signal.task.register(context.waker());
-        signal.is_polling.store(true, Ordering::SeqCst);
-        let mut signalled = Context::from_waker(waker);
-        let mut result = read(&mut signalled);
-        for _ in 0..CHUNKS_PER_TURN {
-            signal.is_woken.store(false, Ordering::SeqCst);
-            if result.is_ready() {
-                break;
-            }
-            if let Some(driver) = driver.upgrade() {
-                let mut driver = driver.lock();
-                // Tokio would take turns more often, and could not be told apart from a connection with more.
-                let unlimited = tokio::task::unconstrained(poll_fn(|context| driver.poll(context)));
-                if pin!(unlimited).poll(&mut signalled).is_ready() {
-                    Driver::wake(driver);
-                }
-            }
-            if !signal.is_woken.load(Ordering::SeqCst) {
-                break;
-            }
-            result = read(&mut signalled);
+        reader: &mut R,
+        read: impl Fn(&mut R, &mut Context<'_>) -> Poll<()>,
+        waits: impl Fn(&R) -> bool,
+    ) -> Poll<()> {
+        let task = &self.signals.task;
+        task.waker.register(context.waker());
+        task.is_polling.store(true, Ordering::SeqCst);
+        self.stay_unlisted(true);
+        let mut result = self.turns(&mut |context| read(reader, context));
+        // The list is of use only to a reader that waits: the next turn tries to read at first.
+        if self.stay_unlisted(false) && result.is_pending() && waits(reader) {
+            result = self.turns(&mut |context| read(reader, context));
         }
-        signal.is_polling.store(false, Ordering::SeqCst);
-        if result.is_pending() && signal.is_woken.load(Ordering::SeqCst) {
+        task.is_polling.store(false, Ordering::SeqCst);
+        if result.is_pending() && self.signals.any_is_set() {
             context.waker().wake_by_ref();
         }
         result
+    }
+
+    fn turns(&self, read: &mut dyn FnMut(&mut Context<'_>) -> Poll<()>) -> Poll<()> {
+        let Signals { reader, connection, .. } = &self.signals;
+        for _ in 0..CHUNKS_PER_TURN {
+            // Each is told what happened since it was last polled, so a signal is given up just before that.
+            if read(&mut reader.begin()).is_ready() {
+                return Poll::Ready(());
+            }
+            if let Some(driver) = self.driver.upgrade() {
+                let mut driver = driver.lock();
+                // Tokio would take turns more often, and could not be told apart from a connection with more.
+                let unlimited = tokio::task::unconstrained(poll_fn(|context| driver.poll(context)));
+                if pin!(unlimited).poll(&mut connection.begin()).is_ready() {
+                    Driver::wake(driver);
+                }
+            }
+            if !self.signals.any_is_set() {
+                break;
+            }
+        }
+        Poll::Pending
+    }
+
+    /// Says whether the socket stays off the list. Returns whether it is off it.
+    fn stay_unlisted(&self, stays: bool) -> bool {
+        self.handle.0.upgrade().is_some_and(|socket| {
+            let mut socket = socket.lock();
+            socket.stays_unlisted = stays;
+            matches!(socket.inner, Inner::Unlisted(_))
+        })
     }
 
     /// Lets the connection rest until the returned value is dropped, or until something is sent.
@@ -216,15 +293,38 @@ impl Drop for Borrowed {
     }
 }
 
-impl Wake for Signal {
+impl Signals {
+    fn new() -> Self {
+        let task = Arc::<ReaderTask>::default();
+        let signal = || {
+            let flag = Arc::new(Flag { is_set: AtomicBool::new(false), task: task.clone() });
+            Signal { waker: flag.clone().into(), flag }
+        };
+        Self { reader: signal(), connection: signal(), task }
+    }
+
+    fn any_is_set(&self) -> bool {
+        [&self.reader, &self.connection].iter().any(|signal| signal.flag.is_set.load(Ordering::SeqCst))
+    }
+}
+
+impl Signal {
+    /// Takes the signal back, and returns the context of a poll that can give it again.
+    fn begin(&self) -> Context<'_> {
+        self.flag.is_set.store(false, Ordering::SeqCst);
+        Context::from_waker(&self.waker)
+    }
+}
+
+impl Wake for Flag {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.is_woken.store(true, Ordering::SeqCst);
-        if !self.is_polling.load(Ordering::SeqCst) {
-            self.task.wake();
+        self.is_set.store(true, Ordering::SeqCst);
+        if !self.task.is_polling.load(Ordering::SeqCst) {
+            self.task.waker.wake();
         }
     }
 }
@@ -237,6 +337,34 @@ impl Drop for Rest {
         let waiting = [socket.reader.take(), socket.writer.take()];
         drop(socket);
         waiting.into_iter().flatten().for_each(Waker::wake);
+    }
+}
+
+impl Ahead {
+    /// Reads what has arrived. Returns `None` if nothing has.
+    fn fill(&mut self, mut stream: &std::net::TcpStream) -> Option<io::Result<()>> {
+        self.buffer.resize(READ_AHEAD, 0);
+        let read = loop {
+            match stream.read(&mut self.buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read,
+            }
+        };
+        match read {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
+            read => Some(read.map(|length| self.rest = 0..length)),
+        }
+    }
+
+    /// Moves bytes to whoever asks for them. Returns whether there were any.
+    fn take(&mut self, target: &mut ReadBufCursor<'_>) -> bool {
+        if self.rest.is_empty() {
+            return false;
+        }
+        let length = self.rest.len().min(target.remaining());
+        target.put_slice(&self.buffer[self.rest.start..][..length]);
+        self.rest.start += length;
+        true
     }
 }
 
@@ -257,25 +385,58 @@ impl Socket {
         }
     }
 
+    fn poll_read(
+        &mut self,
+        context: &mut Context<'_>,
+        mut target: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.ahead.take(&mut target) {
+            return Poll::Ready(Ok(()));
+        }
+        let is_asked = match &self.inner {
+            _ if self.is_resting => false,
+            // What arrived during a rest need not be waited for.
+            Inner::Unlisted(stream) => match self.ahead.fill(stream) {
+                Some(filled) => {
+                    self.ahead.take(&mut target);
+                    return Poll::Ready(filled);
+                }
+                None => !self.stays_unlisted,
+            },
+            Inner::Listed(_) | Inner::Lost => true,
+        };
+        let result = if is_asked {
+            // A stream that is not busy needs no memory for what is read ahead.
+            self.ahead = Ahead::default();
+            self.awake()?.poll_read(context, target)
+        } else {
+            Poll::Pending
+        };
+        if result.is_pending() {
+            remember(&mut self.reader, context);
+        }
+        result
+    }
+
+    /// Writes. The waker is that of a reader that has to look again.
     fn poll_write<T>(
         &mut self,
         context: &mut Context<'_>,
         write: impl FnOnce(Pin<&mut TokioIo<TcpStream>>, &mut Context<'_>) -> Poll<io::Result<T>>,
-    ) -> Poll<io::Result<T>> {
-        if self.driver.is_none() {
-            // A request is sent before anything is read, so the driver is known by then.
-            self.driver = DRIVER.try_with(Weak::clone).ok();
+    ) -> (Poll<io::Result<T>>, Option<Waker>) {
+        if let Ok(driver) = DRIVER.try_with(Weak::clone) {
+            // The handshake may have had another one than the connection has.
+            self.driver = Some(driver);
         }
-        if self.is_resting
-            && let Some(reader) = self.reader.take()
-        {
-            reader.wake();
-        }
-        let result = write(self.awake()?, context);
+        let reader = if let Inner::Unlisted(_) = self.inner { self.reader.take() } else { None };
+        let result = match self.awake() {
+            Ok(stream) => write(stream, context),
+            Err(error) => Poll::Ready(Err(error)),
+        };
         if result.is_pending() {
             remember(&mut self.writer, context);
         }
-        result
+        (result, reader)
     }
 }
 
@@ -292,12 +453,26 @@ impl Stream {
         let socket = Socket {
             inner: Inner::Listed(stream),
             is_resting: false,
+            stays_unlisted: false,
+            ahead: Ahead::default(),
             reader: None,
             writer: None,
             runtime: Handle::current(),
             driver: None,
         };
         Self { socket: Arc::new(Mutex::new(socket)) }
+    }
+
+    fn poll_write_with<T>(
+        &self,
+        context: &mut Context<'_>,
+        write: impl FnOnce(Pin<&mut TokioIo<TcpStream>>, &mut Context<'_>) -> Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        let (result, reader) = self.socket.lock().poll_write(context, write);
+        if let Some(reader) = reader {
+            reader.wake();
+        }
+        result
     }
 }
 
@@ -307,19 +482,13 @@ impl Read for Stream {
         context: &mut Context<'_>,
         buffer: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        let mut socket = self.socket.lock();
-        let result =
-            if socket.is_resting { Poll::Pending } else { socket.awake()?.poll_read(context, buffer) };
-        if result.is_pending() {
-            remember(&mut socket.reader, context);
-        }
-        result
+        self.socket.lock().poll_read(context, buffer)
     }
 }
 
 impl Write for Stream {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.socket.lock().poll_write(context, |stream, context| stream.poll_write(context, bytes))
+        self.poll_write_with(context, |stream, context| stream.poll_write(context, bytes))
     }
 
     fn poll_flush(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -328,7 +497,7 @@ impl Write for Stream {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.socket.lock().poll_write(context, |stream, context| stream.poll_shutdown(context))
+        self.poll_write_with(context, |stream, context| stream.poll_shutdown(context))
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -340,8 +509,7 @@ impl Write for Stream {
         context: &mut Context<'_>,
         buffers: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let mut socket = self.socket.lock();
-        socket.poll_write(context, |stream, context| stream.poll_write_vectored(context, buffers))
+        self.poll_write_with(context, |stream, context| stream.poll_write_vectored(context, buffers))
     }
 }
 
@@ -476,17 +644,40 @@ mod tests {
         });
         let driver = Driver { connection: Some(Box::pin(endless)), is_lent: true, task: None };
         let driver = Arc::new(Mutex::new(driver));
-        let signal = Arc::<Signal>::default();
-        let (handle, waker) = (ConnectionHandle(Weak::new()), signal.clone().into());
-        let borrowed = Borrowed { handle, driver: Arc::downgrade(&driver), signal, waker };
         let (task, woken) = noting_waker();
         let mut chunks = 0;
-        let result = borrowed.poll(&mut Context::from_waker(&task), |_| {
-            chunks += 1;
-            Poll::<()>::Pending
-        });
+        let read = |chunks: &mut usize, _: &mut Context<'_>| {
+            *chunks += 1;
+            Poll::Pending
+        };
+        let result = borrowed(&driver).poll(&mut Context::from_waker(&task), &mut chunks, read, |_| true);
         assert!(result.is_pending() && woken.load(Ordering::SeqCst), "it continues after the others");
-        assert_eq!(chunks, CHUNKS_PER_TURN + 1);
+        assert_eq!(chunks, CHUNKS_PER_TURN);
+    }
+
+    /// A connection without a socket that its reader drives.
+    fn borrowed(driver: &Arc<Mutex<Driver>>) -> Borrowed {
+        let (handle, driver) = (ConnectionHandle(Weak::new()), Arc::downgrade(driver));
+        Borrowed { handle, driver, signals: Signals::new() }
+    }
+
+    #[test]
+    fn a_reader_that_is_woken_while_it_reads_is_not_forgotten() {
+        let connection = poll_fn(|_| Poll::<()>::Pending);
+        let driver = Driver { connection: Some(Box::pin(connection)), is_lent: true, task: None };
+        let driver = Arc::new(Mutex::new(driver));
+        let mut reads = 0;
+        let read = |reads: &mut usize, context: &mut Context<'_>| {
+            *reads += 1;
+            if *reads == 1 {
+                context.waker().wake_by_ref();
+            }
+            Poll::Pending
+        };
+        let (task, _) = noting_waker();
+        let result = borrowed(&driver).poll(&mut Context::from_waker(&task), &mut reads, read, |_| true);
+        assert!(result.is_pending());
+        assert_eq!(reads, 2);
     }
 
     /// A waker that notes that it was woken.
@@ -526,9 +717,7 @@ mod tests {
         assert_eq!(turn(&turns).await, 2, "it was polled at first, and because it was woken");
         driver.lock().is_lent = true;
         assert_eq!(turn(&turns).await, 0);
-        let signal = Arc::<Signal>::default();
-        let (handle, waker) = (ConnectionHandle(Weak::new()), signal.clone().into());
-        drop(Borrowed { handle, driver: Arc::downgrade(&driver), signal, waker });
+        drop(borrowed(&driver));
         yield_now().await;
         assert_eq!(std::mem::take(&mut *turns.lock()), 1, "it is told that it has its connection back");
         driver.lock().connection = None;

@@ -5,9 +5,6 @@ use std::ops::Range;
 /// The longest line that is accepted. The objects of an API server have a few megabytes at most.
 pub(crate) const LINE_LIMIT: usize = 64 << 20;
 
-/// After this many bytes at once, room for as many is reserved for the next ones.
-const MANY_BYTES: usize = 64 << 10;
-
 /// A line that is longer than [`LINE_LIMIT`].
 #[derive(Debug, thiserror::Error)]
 #[error("a line of the stream is longer than {LINE_LIMIT} bytes")]
@@ -63,8 +60,8 @@ impl Lines {
             return LineBatch::default();
         }
         let rest = &self.buffer[self.incomplete..];
-        let room = if self.incomplete >= MANY_BYTES { self.incomplete } else { 0 };
-        let mut next = Vec::with_capacity(rest.len() + room);
+        // The next lines are probably as many as these.
+        let mut next = Vec::with_capacity(self.buffer.len());
         next.extend_from_slice(rest);
         self.incomplete = 0;
         let buffer = std::mem::replace(&mut self.buffer, next);

@@ -34,7 +34,7 @@ use crate::{
 pub(crate) use call::{
     Call, JSON, METADATA, METADATA_LIST, Query, check_namespace, check_resource, decode, fetch, send,
 };
-pub(crate) use connection::{DriverSpawner, Stream};
+pub(crate) use connection::{DriverSpawner, OwnConnection, Stream};
 pub(crate) use lines::LineBatch;
 pub(crate) use watch::Watch;
 #[cfg(test)]
@@ -176,12 +176,13 @@ impl Collection {
         &self,
         operation: &Operation,
         call: Result<Call, InvalidRequest>,
-        identity: bool,
+        is_watch: bool,
     ) -> Result<Response<Body>> {
         let invalid = |error| Error::new(operation.clone(), Cause::InvalidRequest(error), None);
         let mut request: Request<Bytes> = call.and_then(Call::build).map_err(invalid)?;
-        if identity {
+        if is_watch {
             request.headers_mut().insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+            request.extensions_mut().insert(OwnConnection);
         }
         let body = body_sent_once().await;
         send(&self.client, request.map(|_| body))

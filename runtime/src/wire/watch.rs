@@ -36,7 +36,7 @@ const FAST_BYTES: usize = 512 << 10;
 
 /// How long the bytes of a busy stream gather before they are read. A server sends a busy stream in chunks of
 /// two kilobytes, and waking up for each of them costs several times as much as reading it.
-const BUSY_PAUSE: Duration = Duration::from_millis(3);
+const BUSY_PAUSE: Duration = Duration::from_millis(5);
 
 /// A wait for the server that is shorter is not counted as silence.
 const SHORT_WAIT: Duration = Duration::from_secs(1);
@@ -204,16 +204,17 @@ impl Watch {
     }
 
     fn poll_gather(&mut self, fills: bool, context: &mut Context<'_>) -> Poll<()> {
+        let waits = |watch: &Self| fills || watch.lines.is_empty();
         let result = match self.connection.take() {
             None => self.poll_frames(context),
             Some(connection) => {
-                let result = connection.poll(context, |context| self.poll_frames(context));
+                let result = connection.poll(context, self, Self::poll_frames, waits);
                 self.connection = Some(connection);
                 result
             }
         };
         match result {
-            Poll::Pending if fills || self.lines.is_empty() => Poll::Pending,
+            Poll::Pending if waits(self) => Poll::Pending,
             Poll::Pending | Poll::Ready(()) => Poll::Ready(()),
         }
     }

@@ -101,31 +101,38 @@ async fn a_dropped_watch_closes_its_connection_also_while_it_rests() {
 }
 
 #[tokio::test]
-async fn the_connection_of_a_watch_that_has_ended_is_used_again() {
+async fn a_request_does_not_wait_for_the_reader_of_a_watch_that_has_ended() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
-    let server = tokio::spawn(async move {
-        let (mut connection, _) = listener.accept().await.unwrap();
-        for version in [10, 11] {
-            let mut request = Vec::new();
-            while !request.ends_with(b"\r\n\r\n") {
-                request.push(connection.read_u8().await.unwrap());
-            }
-            let line = line(&bookmark(version));
-            let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
-            let answer = format!("{head}{:x}\r\n{line}\r\n0\r\n\r\n", line.len());
-            connection.write_all(answer.as_bytes()).await.unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut connection, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                loop {
+                    let mut request = Vec::new();
+                    while !request.ends_with(b"\r\n\r\n") {
+                        request.push(connection.read_u8().await?);
+                    }
+                    let body = if String::from_utf8_lossy(&request).contains("watch=true") {
+                        (10..20).map(|version| line(&bookmark(version))).collect()
+                    } else {
+                        config_map("a", 5).to_string()
+                    };
+                    // The body and its end come at once, and the connection stays open.
+                    let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+                    let answer = format!("{head}{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
+                    connection.write_all(answer.as_bytes()).await?;
+                }
+                #[expect(unreachable_code, reason = "it says what the result of the task is")]
+                std::io::Result::Ok(())
+            });
         }
-        // Open until the test ends: a second connection would not be accepted.
-        (connection, listener)
     });
-    let client = client::connect(kube::Config::new(url)).unwrap();
-    let mut events = config_maps(client).watch(&ListParams::default().at("5"));
-    for _ in 0..2 {
-        let event = tokio::time::timeout(Duration::from_secs(20), events.next()).await;
-        event.expect("the second request comes through the first connection").unwrap().unwrap();
-    }
-    drop(server);
+    let client = config_maps(client::connect(kube::Config::new(url)).unwrap());
+    let mut events = client.watch(&ListParams::default().at("5"));
+    events.next().await.unwrap().unwrap();
+    // The watch has ended, but its reader has not come to the end.
+    let answer = tokio::time::timeout(Duration::from_secs(20), client.get("a")).await;
+    answer.expect("the request is sent").unwrap();
 }
 
 /// The number of connections to this port on loopback with a keep-alive timer of at most 15 s.
