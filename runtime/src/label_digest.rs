@@ -44,15 +44,21 @@ impl LabelDigest {
     }
 }
 
-/// A digest that is computed when it is needed first.
+/// A digest that is computed when it is needed.
 ///
 /// Most caches are never asked for objects by their labels, and computing the digests of a whole list takes as
 /// long as storing it.
 pub(crate) struct LazyDigest(AtomicU64);
 
+impl From<LabelDigest> for LazyDigest {
+    fn from(digest: LabelDigest) -> Self {
+        Self(AtomicU64::new(digest.0))
+    }
+}
+
 impl Default for LazyDigest {
     fn default() -> Self {
-        Self(AtomicU64::new(LabelDigest::UNKNOWN.0))
+        LabelDigest::UNKNOWN.into()
     }
 }
 

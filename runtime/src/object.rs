@@ -36,7 +36,7 @@ pub trait CacheObject: Any + Send + Sync {
 
     /// Returns a digest of the labels, which lets selectors skip the object without reading it.
     ///
-    /// It is computed when a selector looks at the object for the first time.
+    /// It is not computed before the cache is first asked for objects by their labels.
     ///
     /// With the default, [`LabelDigest::UNKNOWN`], selectors read every object.
     fn label_digest(&self) -> LabelDigest {

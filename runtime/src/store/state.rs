@@ -9,15 +9,18 @@
 //! - The table of keys compares with the [`Stem`] of the name beside the object, so a lookup reads the object
 //!   itself only once it is found, unless its name is long. Reading an object that is in no cache of the
 //!   processor takes longer than everything before it.
-//! - A digest of the labels beside each object lets a selector skip objects that it cannot match. It is
-//!   computed when a selector looks at the object first.
+//! - A digest of the labels beside each object lets a selector skip objects that it cannot match. Digests are
+//!   computed for the first selector, and from then on for every new state.
 //!
 //! Generations that applied the same changes in the same order have every object in the same slot.
 
 use std::{
     borrow::Borrow,
     hash::{BuildHasher, Hash},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use hashbrown::{DefaultHashBuilder, HashTable};
@@ -59,6 +62,8 @@ pub(crate) struct State<K> {
     namespace_names: HashTable<u32>,
     /// In the order in which they were added. The position of an index is its number.
     pub(crate) indexes: Vec<Box<dyn IndexTable<K>>>,
+    /// Whether objects were ever selected by their labels. All generations share it.
+    has_selected: Arc<AtomicBool>,
     /// The resource version of each listed scope.
     pub(crate) versions: Vec<(Scope, String)>,
     /// Grows by one with every published batch.
@@ -85,9 +90,9 @@ struct Namespace {
 /// One change, prepared to be applied to every generation.
 pub(crate) enum Change<K> {
     /// Inserts an object under a new key.
-    Insert(Arc<K>, Prepared),
+    Insert(Arc<K>, LazyDigest, Prepared),
     /// Replaces the object in this slot with a new state.
-    Replace(u32, Arc<K>, Prepared),
+    Replace(u32, Arc<K>, LazyDigest, Prepared),
     /// Removes the object in this slot.
     Remove(u32),
     /// Moves the objects together and frees unused memory.
@@ -104,6 +109,7 @@ impl<K> Clone for State<K> {
             namespaces: self.namespaces.clone(),
             namespace_names: self.namespace_names.clone(),
             indexes: self.indexes.iter().map(|index| index.duplicate()).collect(),
+            has_selected: self.has_selected.clone(),
             versions: self.versions.clone(),
             generation: self.generation,
         }
@@ -126,6 +132,7 @@ impl<K> Default for State<K> {
             namespaces: Slab::new(),
             namespace_names: HashTable::new(),
             indexes: Vec::new(),
+            has_selected: Arc::default(),
             versions: Vec::new(),
             generation: 0,
         }
@@ -185,13 +192,21 @@ impl<K: CacheObject> State<K> {
 
     /// Every object that the selector matches.
     pub(crate) fn select(&self, selector: &Selector) -> Vec<Arc<K>> {
-        pick(self.row.iter().map(|(_, entry)| entry), self.len(), selector)
+        self.pick(self.row.iter().map(|(_, entry)| entry), self.len(), selector)
     }
 
     /// Every object of one namespace that the selector matches.
     pub(crate) fn select_in(&self, namespace: &str, selector: &Selector) -> Vec<Arc<K>> {
         let Some(members) = self.members(namespace) else { return Vec::new() };
-        pick(members.iter().map(|slot| self.entry(slot)), members.len(), selector)
+        self.pick(members.iter().map(|slot| self.entry(slot)), members.len(), selector)
+    }
+
+    /// The digest of the labels of a new state, if it will be needed.
+    pub(super) fn digest(&self, object: &K) -> LazyDigest {
+        match self.has_selected.load(Ordering::Relaxed) {
+            true => object.label_digest().into(),
+            false => LazyDigest::default(),
+        }
     }
 
     /// The objects under one value of the index with this number.
@@ -237,10 +252,12 @@ impl<K: CacheObject> State<K> {
     /// Applies one change.
     pub(crate) fn apply(&mut self, change: &Change<K>) {
         let (slot, prepared) = match change {
-            Change::Insert(object, prepared) => (self.insert(object.clone()), prepared),
-            Change::Replace(slot, object, prepared) => {
+            Change::Insert(object, labels, prepared) => {
+                (self.insert(object.clone(), labels.clone()), prepared)
+            }
+            Change::Replace(slot, object, labels, prepared) => {
                 let entry = &mut self.row[*slot as usize];
-                entry.labels = LazyDigest::default();
+                entry.labels = labels.clone();
                 entry.object = object.clone();
                 (*slot, prepared)
             }
@@ -255,12 +272,12 @@ impl<K: CacheObject> State<K> {
         }
     }
 
-    fn insert(&mut self, object: Arc<K>) -> u32 {
+    fn insert(&mut self, object: Arc<K>, labels: LazyDigest) -> u32 {
         let name = namespace_of(object.as_ref());
         let namespace = self.namespace_number(name).unwrap_or_else(|| self.insert_namespace(name));
         let (hash, stem) = (self.hash(namespace, object.name()), Stem::of(object.name()));
         let Self { row, stems, keys, namespaces, .. } = self;
-        let slot = number(row.insert(Entry { object, labels: LazyDigest::default(), hash, namespace }));
+        let slot = number(row.insert(Entry { object, labels, hash, namespace }));
         match stems.get_mut(slot as usize) {
             Some(free) => *free = stem,
             // A slab fills its slots without a gap.
@@ -318,6 +335,25 @@ impl<K: CacheObject> State<K> {
         indexes.iter_mut().for_each(|index| index.renumber(&new_slot));
     }
 
+    /// Clones the objects of these entries that the selector matches.
+    fn pick<'a>(
+        &self,
+        entries: impl Iterator<Item = &'a Entry<K>>,
+        count: usize,
+        selector: &Selector,
+    ) -> Vec<Arc<K>> {
+        if selector.is_everything() {
+            return clone_all(entries.map(|entry| &entry.object), count);
+        }
+        if !self.has_selected.load(Ordering::Relaxed) {
+            self.has_selected.store(true, Ordering::Relaxed);
+        }
+        let sieve = Sieve::new(selector);
+        let passes = |entry: &&Entry<K>| sieve.passes(entry.labels.get(|| entry.object.label_digest()));
+        let candidates = entries.filter(passes).map(|entry| &entry.object);
+        candidates.filter(|object| selector.matches(object.as_ref())).cloned().collect()
+    }
+
     fn entry(&self, slot: u32) -> &Entry<K> {
         &self.row[slot as usize]
     }
@@ -372,21 +408,6 @@ pub(super) fn number(slot: usize) -> u32 {
     u32::try_from(slot).expect("a cache has less than 2^32 objects")
 }
 
-/// Clones the objects of these entries that the selector matches.
-fn pick<'a, K: CacheObject>(
-    entries: impl Iterator<Item = &'a Entry<K>>,
-    count: usize,
-    selector: &Selector,
-) -> Vec<Arc<K>> {
-    if selector.is_everything() {
-        return clone_all(entries.map(|entry| &entry.object), count);
-    }
-    let sieve = Sieve::new(selector);
-    let passes = |entry: &&Entry<K>| sieve.passes(entry.labels.get(|| entry.object.label_digest()));
-    let candidates = entries.filter(passes).map(|entry| &entry.object);
-    candidates.filter(|object| selector.matches(object.as_ref())).cloned().collect()
-}
-
 /// Clones many `Arc`s.
 ///
 /// Cloning an `Arc` writes to its reference count, and each write waits for its cache line. Reads of
@@ -407,15 +428,18 @@ fn clone_all<'a, K: 'a>(mut objects: impl Iterator<Item = &'a Arc<K>>, count: us
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicUsize;
+
     use k8s_openapi::api::core::v1::ConfigMap;
     use kube::core::ObjectMeta;
 
     use super::*;
+    use crate::selector::LabelDigest;
 
     fn insertion(name: &str) -> Change<ConfigMap> {
         let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
         let object = ConfigMap { metadata, ..ConfigMap::default() };
-        Change::Insert(Arc::new(object), Prepared::new())
+        Change::Insert(Arc::new(object), LazyDigest::default(), Prepared::new())
     }
 
     /// Names of every length around the limits of a stem, which differ in their last letter, or only in length.
@@ -454,5 +478,58 @@ mod tests {
         }
         check(&state, &|_| true);
         assert_eq!(state.stems.len(), names.len());
+    }
+
+    /// An object with one label, which counts how often its labels are read for a digest.
+    struct Labelled {
+        value: &'static str,
+        digests: AtomicUsize,
+    }
+
+    impl CacheObject for Labelled {
+        fn name(&self) -> &str {
+            "example"
+        }
+
+        fn namespace(&self) -> Option<&str> {
+            None
+        }
+
+        fn uid(&self) -> &str {
+            ""
+        }
+
+        fn resource_version(&self) -> &str {
+            ""
+        }
+
+        fn label(&self, key: &str) -> Option<&str> {
+            (key == "app").then_some(self.value)
+        }
+
+        fn label_digest(&self) -> LabelDigest {
+            self.digests.fetch_add(1, Ordering::Relaxed);
+            LabelDigest::of([("app", self.value)])
+        }
+    }
+
+    #[test]
+    fn the_digest_of_labels_is_computed_once_for_each_state_and_only_for_selectors() {
+        let object = |value| Arc::new(Labelled { value, digests: AtomicUsize::new(0) });
+        let digests = |object: &Labelled| object.digests.load(Ordering::Relaxed);
+        let matches = |state: &State<Labelled>, text: &str| !state.select(&text.parse().unwrap()).is_empty();
+        let (web, mail) = (object("web"), object("mail"));
+        let mut state = State::<Labelled>::default();
+        state.apply(&Change::Insert(web.clone(), state.digest(web.as_ref()), Prepared::new()));
+        let copy = state.clone();
+        assert_eq!(state.select(&Selector::everything()).len(), 1);
+        assert_eq!(digests(&web), 0);
+        assert!(matches(&state, "app=web") && !matches(&state, "app=mail"));
+        assert_eq!(digests(&web), 1);
+        let replacement = Change::Replace(0, mail.clone(), copy.digest(mail.as_ref()), Prepared::new());
+        assert_eq!(digests(&mail), 1, "every generation knows that there are selectors");
+        state.apply(&replacement);
+        assert!(matches(&state, "app=mail") && !matches(&state, "app=web"));
+        assert_eq!(digests(&mail), 1);
     }
 }

@@ -172,10 +172,10 @@ impl<K: CacheObject> Batch<'_, K> {
 
     /// Replaces the object in `slot`, or inserts an object under a new key.
     pub(crate) fn put(&mut self, slot: Option<u32>, new: &Arc<K>) {
-        let prepared = self.prepare(slot, new);
+        let (labels, prepared) = (self.state.digest(new), self.prepare(slot, new));
         self.change(match slot {
-            Some(slot) => Change::Replace(slot, new.clone(), prepared),
-            None => Change::Insert(new.clone(), prepared),
+            Some(slot) => Change::Replace(slot, new.clone(), labels, prepared),
+            None => Change::Insert(new.clone(), labels, prepared),
         });
     }
 

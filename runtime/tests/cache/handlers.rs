@@ -1,9 +1,12 @@
 //! Handlers that are added, removed, slow, blocked or panic.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
-    mpsc::sync_channel,
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc::sync_channel,
+    },
+    time::Duration,
 };
 
 use futures::{FutureExt, StreamExt};
@@ -328,6 +331,36 @@ async fn a_handler_that_blocks_forever_disturbs_no_other_handler_and_its_backlog
     assert!(stuck.backlog() <= 2);
     assert!(!stuck.has_synced());
     drop(release);
+}
+
+#[test]
+fn handlers_that_wait_for_the_next_event_leave_blocking_threads_to_others() {
+    let threads = std::thread::available_parallelism().unwrap().get().div_ceil(2) + 1;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .max_blocking_threads(threads)
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let (informer, feed) = running();
+        let heard: Vec<_> = (0..threads).map(|_| listen(&informer)).collect();
+        feed.send([list(1, vec![item("a", 1, 1)])]).await;
+        for (registration, _) in &heard {
+            assert!(registration.wait_for_sync().await);
+        }
+        // No handler ever waits for long, so none of their threads would become free by itself.
+        let events = tokio::spawn(async move {
+            for version in 2.. {
+                feed.send([Delta::Upsert(item("a", 1, version))]).await;
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        });
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let other = tokio::task::spawn_blocking(|| {});
+        tokio::time::timeout(Duration::from_secs(20), other).await.expect("it gets a thread").unwrap();
+        events.abort();
+    });
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
