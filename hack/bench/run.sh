@@ -4,7 +4,7 @@
 #   hack/bench/run.sh [--quick | --full] [--runs N] [--only NAME]
 #
 #   --quick      small numbers, one run: whether everything works, in about three minutes
-#   --full       what the README shows, in about fifty minutes; also a million objects, deployments
+#   --full       what the README shows, in thirty to fifty minutes; also a million objects, deployments
 #                and pods, and the writing of CRDs. Only this writes hack/bench/results.md, results.svg
 #                and the table in the README; the others write to hack/bench/out
 #   --runs N     so many runs of each (1, 3 or 5 without it; a real server's objects are read 3 times)
