@@ -286,6 +286,8 @@ impl Borrowed {
 
 impl Drop for Borrowed {
     fn drop(&mut self) {
+        // A reader that panicked has left it as it was.
+        self.stay_unlisted(false);
         let Some(driver) = self.driver.upgrade() else { return };
         let mut driver = driver.lock();
         driver.is_lent = false;
