@@ -46,8 +46,8 @@ impl LabelDigest {
 
 /// A digest that is computed when it is needed.
 ///
-/// Most caches are never asked for objects by their labels, and computing the digests of a whole list takes as
-/// long as storing it.
+/// Most caches are never asked for objects by their labels, and computing the digests of a whole list takes a
+/// third of the time in which the cache is filled.
 pub(crate) struct LazyDigest(AtomicU64);
 
 impl From<LabelDigest> for LazyDigest {
