@@ -23,6 +23,9 @@ static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"[ \t]+", " "),
         (r"(?m)-{3,}", "---"),
         (r"(?m) $", ""),
+        // what a busy server says about itself while it starts
+        (r"(?m)^.*\bClusterIPNotAllocated\b.*\n", ""),
+        (r"(?m)^Events:\n Type Reason Age From Message\n --- --- --- --- ---\n([^ ])", "Events: <none>\n$1"),
     ];
     patterns.into_iter().map(|(pattern, text)| (Regex::new(pattern).unwrap(), text)).collect()
 });
