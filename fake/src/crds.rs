@@ -314,26 +314,14 @@ pub(crate) fn prepare_delete(crd: &mut Value, clock: &Clock) {
     }
 }
 
-/// Serves the kinds of a CRD that was written.
+/// Serves the kinds of a CRD that was written, or ends its deletion.
 pub(crate) fn sync(state: &mut State, clock: &Clock, kind: &Kind, object: &Arc<Object>) {
-    let mut value = object.value(kind);
-    let (group, plural) = (text_at(&value, "spec.group"), text_at(&value, "spec.names.plural"));
     if object.deleting {
-        let mut finalizers = metadata::finalizers(&value);
-        if finalizers.iter().any(|finalizer| finalizer == CLEANUP) && clean_up(state, clock, &group, &plural)
-        {
-            finalizers.retain(|finalizer| finalizer != CLEANUP);
-            let done = finalizers.is_empty();
-            metadata::set_finalizers(&mut value, finalizers);
-            if done {
-                state.remove(kind, object);
-                verbs::after_removal(state, clock, kind, object);
-            } else {
-                state.put(kind, value);
-            }
-        }
+        finish_deletion(state, clock, kind, object);
         return;
     }
+    let mut value = object.value(kind);
+    let (group, plural) = (text_at(&value, "spec.group"), text_at(&value, "spec.names.plural"));
     let taken = taken_names(state, &value);
     let kinds = if taken.is_empty() { crd::kinds(&value) } else { Vec::new() };
     state.kinds.serve(&group, &plural, kinds);
@@ -416,15 +404,35 @@ fn establish(value: &mut Value, clock: &Clock, taken: &[(&'static str, &'static 
     changed
 }
 
-/// Deletes the objects of a CRD, and returns whether none is left.
-fn clean_up(state: &mut State, clock: &Clock, group: &str, plural: &str) -> bool {
-    let resource = ResourceId::new(group, plural);
-    let Some(kind) = state.kinds.of_resource(&resource) else { return true };
-    let objects: Vec<_> = state.table(&resource).range("", "").map(|(_, object)| object.clone()).collect();
+/// Deletes the objects of a CRD that is being deleted, and the CRD once none is left.
+fn finish_deletion(state: &mut State, clock: &Clock, kind: &Kind, crd: &Object) {
+    let waits = |crd: &Object| crd.finalizers.iter().any(|finalizer| finalizer == CLEANUP);
+    if !waits(crd) || !clean_up(state, clock, &ResourceId::named(&crd.name)) {
+        return;
+    }
+    // Deleting the last object calls this function for the same CRD, which has changed or is gone then.
+    let found = state.get(kind, "", &crd.name).filter(|found| found.uid == crd.uid && waits(found));
+    let Some(crd) = found else { return };
+    let mut value = crd.value(kind);
+    let mut finalizers = metadata::finalizers(&value);
+    finalizers.retain(|finalizer| finalizer != CLEANUP);
+    if finalizers.is_empty() {
+        state.remove(kind, &crd);
+        verbs::after_removal(state, clock, kind, &crd);
+    } else {
+        metadata::set_finalizers(&mut value, finalizers);
+        state.put(kind, value);
+    }
+}
+
+/// Deletes the objects of a custom resource, and returns whether none is left.
+fn clean_up(state: &mut State, clock: &Clock, resource: &ResourceId) -> bool {
+    let Some(kind) = state.kinds.of_resource(resource) else { return true };
+    let objects: Vec<_> = state.table(resource).range("", "").map(|(_, object)| object.clone()).collect();
     for object in objects {
         verbs::delete_now(state, clock, &kind, &object, Propagation::Background);
     }
-    state.table(&resource).is_empty()
+    state.table(resource).is_empty()
 }
 
 /// Ends the deletion of a CRD whose last object is gone.

@@ -168,7 +168,7 @@ impl Watch {
         let seen = event.seen(|object| self.filter.matches(object))?;
         match self.look.form {
             Form::Object => Some(event.frame(seen, &self.kind)),
-            _ => Some(self.transformed(seen, event.carried(seen, &self.kind)?)),
+            _ => Some(self.transformed(seen, &*event.carried(seen, &self.kind)?)),
         }
     }
 

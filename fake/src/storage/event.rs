@@ -35,9 +35,28 @@ pub(crate) struct Event {
     /// The object after the change. A deletion has none.
     pub(crate) new: Option<Arc<Object>>,
     /// The object before the change at the version of the change, for those who see it go.
-    gone: OnceLock<Arc<Object>>,
+    gone: OnceLock<(Form, Arc<Object>)>,
     /// The frames that were encoded: one for each type of event, shared by all watches of one form.
-    frames: [OnceLock<(String, Bytes)>; 3],
+    frames: [OnceLock<(Form, Bytes)>; 3],
+}
+
+/// What an object looks like: two forms of it have different fields or another `apiVersion`.
+#[derive(Debug, PartialEq, Eq)]
+struct Form {
+    prefix: String,
+    schema: u64,
+}
+
+impl Form {
+    fn of(kind: &Kind) -> Self {
+        Self { prefix: kind.prefix.clone(), schema: kind.fingerprint }
+    }
+}
+
+/// Returns the value of a form, which is kept for the form that asks first.
+fn shared<T: Clone>(slot: &OnceLock<(Form, T)>, kind: &Kind, make: impl Fn() -> T) -> T {
+    let (form, value) = slot.get_or_init(|| (Form::of(kind), make()));
+    if *form == Form::of(kind) { value.clone() } else { make() }
 }
 
 impl Event {
@@ -45,7 +64,7 @@ impl Event {
         Self { version, old, new, gone: OnceLock::new(), frames: Default::default() }
     }
 
-    /// Returns the key of the object.
+    /// Returns the object after the change, or the deleted one.
     pub(crate) fn object(&self) -> Option<&Arc<Object>> {
         self.new.as_ref().or(self.old.as_ref())
     }
@@ -63,23 +82,21 @@ impl Event {
     }
 
     /// Returns the object that an event of this type carries.
-    pub(crate) fn carried(&self, event: EventType, kind: &Kind) -> Option<&Arc<Object>> {
+    pub(crate) fn carried(&self, event: EventType, kind: &Kind) -> Option<Arc<Object>> {
         match event {
-            EventType::Added | EventType::Modified => self.new.as_ref(),
+            EventType::Added | EventType::Modified => self.new.clone(),
             EventType::Deleted => {
                 let old = self.old.as_ref()?;
-                Some(self.gone.get_or_init(|| Arc::new(Object::new(old.value(kind), kind, self.version))))
+                let gone = || Arc::new(Object::new(old.value(kind), kind, self.version));
+                Some(shared(&self.gone, kind, gone))
             }
         }
     }
 
-    /// Returns the line of a watch, encoded once for all watches of the version.
+    /// Returns the line of a watch, encoded once for all watches of one form.
     pub(crate) fn frame(&self, event: EventType, kind: &Kind) -> Bytes {
         let Some(object) = self.carried(event, kind) else { return Bytes::new() };
-        let slot = &self.frames[event as usize];
-        let (prefix, shared) =
-            slot.get_or_init(|| (kind.prefix.clone(), frame(event.as_str(), object, kind)));
-        if *prefix == kind.prefix { shared.clone() } else { frame(event.as_str(), object, kind) }
+        shared(&self.frames[event as usize], kind, || frame(event.as_str(), &object, kind))
     }
 }
 

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use futures::FutureExt;
 use genclient_fake::Server;
+use genclient_tally::Tally;
 use http::Method;
 use http_body_util::BodyExt;
-use proptest::prelude::*;
+use proptest::{prelude::*, test_runner::TestRunner};
 use serde_json::{Value, json};
 
 use crate::support::{CONFIG_MAPS, Events, Requests, config_map, respond};
@@ -29,16 +30,16 @@ fn everything(server: &Server, since: &str) -> String {
         "/api/v1/configmaps",
         "/api/v1/services",
         "/api/v1/pods",
-        "/apis/shop/v1/orders",
+        "/apis/shop.example.com/v1/orders",
         CRDS,
     ];
     for path in lists {
         read(path);
         read(&format!("{path}?fieldSelector=metadata.name%3Da&limit=2"));
     }
-    read("/apis/shop/v1/orders?fieldSelector=spec.size%3D1");
+    read("/apis/shop.example.com/v1/orders?fieldSelector=spec.size%3D1");
     read("/apis");
-    read("/apis/shop/v1");
+    read("/apis/shop.example.com/v1");
     read("/openapi/v3");
     for path in lists {
         let path = format!("{path}?watch=true&resourceVersion={since}");
@@ -83,29 +84,30 @@ fn crd(form: u8) -> Value {
         versions.push(json!({ "name": "v2", "served": true, "storage": false, "schema": schema }));
     }
     json!({
-        "metadata": { "name": "orders.shop" },
+        "metadata": { "name": "orders.shop.example.com" },
         "spec": {
-            "group": "shop", "scope": "Namespaced", "names": { "plural": "orders", "kind": "Order" },
+            "group": "shop.example.com", "scope": "Namespaced", "names": { "plural": "orders", "kind": "Order" },
             "versions": versions,
         },
     })
 }
 
-/// Sends one of many requests. Some of them fail, which changes nothing.
-fn act(server: &Server, (action, which, value): (u8, u8, u8)) {
+/// Sends one of many requests, and returns what it was and the code of its answer.
+fn act(server: &Server, (action, which, value): (u8, u8, u8)) -> (&'static str, u16) {
     let namespace = ["default", "first", "second"][usize::from(which % 3)];
     let name = ["a", "b", "c", "d"][usize::from(which / 3 % 4)];
     let (maps, orders) = (
         format!("/api/v1/namespaces/{namespace}/configmaps"),
-        format!("/apis/shop/v1/namespaces/{namespace}/orders"),
+        format!("/apis/shop.example.com/v1/namespaces/{namespace}/orders"),
     );
+    let crd_path = format!("{CRDS}/orders.shop.example.com");
     let text = value.to_string();
-    match action % 16 {
-        0 => drop(server.post(&maps, config_map(name))),
+    let (what, (code, _)) = match action % 16 {
+        0 => ("create a map", server.post(&maps, config_map(name))),
         1 => {
             let mut map = config_map(name);
             map["metadata"]["finalizers"] = json!(["example.com/wait"]);
-            server.post(&maps, map);
+            ("create a map that waits", server.post(&maps, map))
         }
         2 => {
             let owner = ["a", "b", "c", "d"][usize::from(value % 4)];
@@ -113,97 +115,176 @@ fn act(server: &Server, (action, which, value): (u8, u8, u8)) {
             let owner = json!({
                 "apiVersion": "v1", "kind": "ConfigMap", "name": owner, "uid": uid, "blockOwnerDeletion": true,
             });
-            server.merge(&format!("{maps}/{name}"), json!({ "metadata": { "ownerReferences": [owner] } }));
+            let patch = json!({ "metadata": { "ownerReferences": [owner] } });
+            ("own a map", server.merge(&format!("{maps}/{name}"), patch))
         }
-        3 => drop(server.merge(&format!("{maps}/{name}"), json!({ "data": { "key": text } }))),
+        3 => ("patch a map", server.merge(&format!("{maps}/{name}"), json!({ "data": { "key": text } }))),
         4 => {
             let map = json!({
                 "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name, "labels": { "l": text } },
             });
-            server.apply(&format!("{maps}/{name}"), "me", map);
+            ("apply a map", server.apply(&format!("{maps}/{name}"), "me", map))
         }
         5 => {
             let policy = ["Background", "Foreground", "Orphan"][usize::from(value % 3)];
-            server.delete(&format!("{maps}/{name}?propagationPolicy={policy}"));
+            ("delete a map", server.delete(&format!("{maps}/{name}?propagationPolicy={policy}")))
         }
-        6 => drop(server.merge(&format!("{maps}/{name}"), json!({ "metadata": { "finalizers": null } }))),
-        7 => drop(server.post("/api/v1/namespaces", json!({ "metadata": { "name": namespace } }))),
-        8 => drop(server.delete(&format!("/api/v1/namespaces/{namespace}"))),
+        6 => {
+            let patch = json!({ "metadata": { "finalizers": null } });
+            ("finish a map", server.merge(&format!("{maps}/{name}"), patch))
+        }
+        7 => {
+            let namespace = json!({ "metadata": { "name": namespace } });
+            ("create a namespace", server.post("/api/v1/namespaces", namespace))
+        }
+        8 => ("delete a namespace", server.delete(&format!("/api/v1/namespaces/{namespace}"))),
         9 => {
             let kind = if value % 2 == 0 { "ClusterIP" } else { "NodePort" };
             let spec = json!({ "type": kind, "ports": [{ "port": 80 }], "selector": { "app": "a" } });
             let service = json!({ "metadata": { "name": name }, "spec": spec });
-            server.post(&format!("/api/v1/namespaces/{namespace}/services"), service);
+            ("create a service", server.post(&format!("/api/v1/namespaces/{namespace}/services"), service))
         }
-        10 => drop(server.post(CRDS, crd(value))),
+        10 => ("create the CRD", server.post(CRDS, crd(value))),
         11 => {
             let mut new = crd(value);
-            let (_, old) = server.get(&format!("{CRDS}/orders.shop"));
+            let (_, old) = server.get(&crd_path);
             new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"].clone();
-            server.put(&format!("{CRDS}/orders.shop"), &new);
+            ("replace the CRD", server.put(&crd_path, &new))
         }
-        12 if value < 64 => drop(server.delete(&format!("{CRDS}/orders.shop"))),
+        12 if value < 64 => {
+            let (_, orders) = server.get("/apis/shop.example.com/v1/orders");
+            let has_orders = orders["items"].as_array().is_some_and(|orders| !orders.is_empty());
+            let what = if has_orders { "delete the CRD with orders" } else { "delete the CRD" };
+            (what, server.delete(&crd_path))
+        }
         12 | 13 => {
             let price = f64::from(value) / 7.0 * 0.1;
+            let waits = if value % 5 == 0 { json!(["shop.example.com/wait"]) } else { json!([]) };
             let order = json!({
-                "apiVersion": "shop/v1", "kind": "Order",
-                "metadata": { "name": name, "finalizers": if value % 5 == 0 { json!(["shop/wait"]) } else { json!([]) } },
+                "apiVersion": "shop.example.com/v1", "kind": "Order",
+                "metadata": { "name": name, "finalizers": waits },
                 "spec": { "size": value % 3, "price": price, "other": { "deep": "ä\n\u{1}" } },
             });
-            server.post(&orders, order);
+            ("create an order", server.post(&orders, order))
         }
-        14 => drop(server.delete(&format!("{orders}/{name}"))),
+        14 => ("delete an order", server.delete(&format!("{orders}/{name}"))),
         _ => {
             let patch =
                 json!({ "spec": { "size": value % 3, "color": "blue" }, "metadata": { "finalizers": null } });
-            server.merge(&format!("{orders}/{name}"), patch);
+            ("patch an order", server.merge(&format!("{orders}/{name}"), patch))
         }
-    }
+    };
+    (what, code)
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("GENCLIENT_LONG").is_some() { 1000 } else { 48 }))]
-
-    #[test]
-    fn the_state_after_a_restart_is_the_state_before_it(
-        actions in proptest::collection::vec(any::<(u8, u8, u8)>(), 1..60),
-        compact in 0_usize..120,
-        watched in 0_usize..60,
-    ) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let _guard = runtime.enter();
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("data");
-        let mut server = open(&path);
-        let mut since = version(&server);
-        // The namespaces and the CRD, so that most requests succeed.
-        for action in [(7, 1, 0), (7, 2, 0), (10, 0, 0)].into_iter().chain(actions.iter().copied()).enumerate() {
-            if action.0 == watched {
-                since = version(&server);
+#[test]
+fn the_state_after_a_restart_is_the_state_before_it() {
+    let cases = if std::env::var_os("GENCLIENT_LONG").is_some() { 1000 } else { 48 };
+    let tally = Tally::new();
+    let history = (proptest::collection::vec(any::<(u8, u8, u8)>(), 1..60), 0_usize..120, 0_usize..60);
+    let tried = TestRunner::new(ProptestConfig { cases, failure_persistence: None, ..Default::default() })
+        .run(&history, |(actions, compact, watched)| {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+            let _guard = runtime.enter();
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("data");
+            let mut server = open(&path);
+            let mut since = version(&server);
+            // The namespaces and the CRD, so that most requests succeed.
+            for action in
+                [(7, 1, 0), (7, 2, 0), (10, 0, 0)].into_iter().chain(actions.iter().copied()).enumerate()
+            {
+                if action.0 == watched {
+                    since = version(&server);
+                }
+                if action.0 == compact {
+                    server.compact();
+                }
+                let (what, code) = act(&server, action.1);
+                tally.count(if code < 300 { what } else { "refused" });
+                // Some restarts happen on the way, so that what was read is written again.
+                if action.1.2 % 16 == 0 {
+                    let before = everything(&server, &since);
+                    drop(server);
+                    server = open(&path);
+                    prop_assert_eq!(difference(&before, &everything(&server, &since)), None);
+                    tally.count("restart");
+                }
             }
-            if action.0 == compact {
-                server.compact();
-            }
-            act(&server, action.1);
-            // Some restarts happen on the way, so that what was read is written again.
-            if action.1.2 % 16 == 0 {
-                let before = everything(&server, &since);
-                drop(server);
-                server = open(&path);
-                prop_assert_eq!(difference(&before, &everything(&server, &since)), None);
-            }
-        }
-        let before = everything(&server, &since);
-        drop(server);
-        let server = open(&path);
-        prop_assert_eq!(difference(&before, &everything(&server, &since)), None);
-        // A snapshot has the same objects.
-        server.compact();
-        let newest = version(&server);
-        let before = everything(&server, &newest);
-        drop(server);
-        prop_assert_eq!(difference(&before, &everything(&open(&path), &newest)), None);
+            let before = everything(&server, &since);
+            drop(server);
+            let server = open(&path);
+            prop_assert_eq!(difference(&before, &everything(&server, &since)), None);
+            // A snapshot has the same objects.
+            server.compact();
+            let newest = version(&server);
+            let before = everything(&server, &newest);
+            drop(server);
+            prop_assert_eq!(difference(&before, &everything(&open(&path), &newest)), None);
+            Ok(())
+        });
+    if let Err(error) = tried {
+        panic!("{error}");
     }
+    tally.require(&[
+        ("create a map", 20),
+        ("create a map that waits", 20),
+        ("own a map", 2),
+        ("patch a map", 10),
+        ("apply a map", 20),
+        ("delete a map", 5),
+        ("finish a map", 5),
+        ("create a namespace", 48),
+        ("delete a namespace", 10),
+        ("create a service", 20),
+        ("create the CRD", 48),
+        ("replace the CRD", 5),
+        ("delete the CRD", 1),
+        ("delete the CRD with orders", 1),
+        ("create an order", 20),
+        ("delete an order", 1),
+        ("patch an order", 1),
+        ("refused", 20),
+        ("restart", 20),
+    ]);
+}
+
+#[tokio::test]
+async fn a_crd_that_was_deleted_with_its_objects_is_deleted_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    let server = open(&path);
+    for waits in [json!([]), json!(["example.com/wait"])] {
+        let mut crd = crd(0);
+        crd["metadata"]["finalizers"] = waits.clone();
+        server.create(CRDS, crd);
+        for name in ["a", "b"] {
+            let order = json!({
+                "apiVersion": "shop.example.com/v1", "kind": "Order", "metadata": { "name": name },
+            });
+            server.create("/apis/shop.example.com/v1/namespaces/default/orders", order);
+        }
+        let since = version(&server);
+        let crd_path = format!("{CRDS}/orders.shop.example.com");
+        assert_eq!(server.delete(&crd_path).0, 200);
+        if waits != json!([]) {
+            assert_eq!(server.get(&crd_path).1["metadata"]["finalizers"], waits);
+            assert_eq!(server.merge(&crd_path, json!({ "metadata": { "finalizers": null } })).0, 200);
+        }
+        assert_eq!(server.get(&crd_path).0, 404);
+        // Each object, and then the CRD, has one event at the end.
+        let watch = format!("{CRDS}?watch=true&resourceVersion={since}");
+        let mut body = respond(&server, Method::GET, &watch, "", &Value::Null).into_body();
+        let mut events = String::new();
+        while let Some(Some(Ok(frame))) = body.frame().now_or_never() {
+            events += &String::from_utf8_lossy(frame.data_ref().unwrap());
+        }
+        assert_eq!(events.matches(r#""type":"DELETED""#).count(), 1, "{events}");
+    }
+    let newest = version(&server);
+    drop(server);
+    let server = open(&path);
+    assert_eq!(version(&server), newest);
 }
 
 #[tokio::test]
