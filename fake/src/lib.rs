@@ -65,7 +65,7 @@
 //! | --- | --- |
 //! | controllers | Only garbage collection, the end of namespaces and the life of CRDs: there are no pods of a Deployment, no service accounts and no `kube-root-ca.crt` in namespaces. What they do happens with the request that causes it, not a moment later. |
 //! | garbage collection | An object whose owners never existed stays. |
-//! | authentication, authorization, admission | Everybody may do everything. There are no webhooks, policies, quotas and limit ranges, and no service account in pods, as if the plugin `ServiceAccount` were off. |
+//! | authentication, authorization, admission | Every client may do everything; a served server asks for its token first. There are no webhooks, policies, quotas and limit ranges, and no service account in pods, as if the plugin `ServiceAccount` were off. |
 //! | questions | `SelfSubjectAccessReview` and the like are answered: everybody is `kubernetes-admin` and may do everything, and no token is known. |
 //! | connections | `exec`, `attach`, `portforward`, `proxy` and `log` of pods are answered with 405, and so are tokens of service accounts. |
 //! | versions of Kubernetes' own kinds | Events are the same in both of their groups. Other objects are not converted: `autoscaling/v1` shows the fields of `autoscaling/v2`. |

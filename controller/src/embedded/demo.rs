@@ -5,12 +5,11 @@
 use std::{fmt::Display, pin::pin, time::Duration};
 
 use genclient_runtime::{
-    Api, Client, InformerFactory, ListParams, Patch,
+    Api, InformerFactory, ListParams, Patch,
     cli::Failure,
     events::{EventRecorder, Reporter},
     factory::CacheSyncError,
     k8s_openapi::api::core::v1::Event,
-    kube::Config,
 };
 use samplecrd_apis::samplecrd::v1::Network;
 use samplecrd_client::clientset::{
@@ -50,7 +49,7 @@ pub async fn play(
     let events = EventRecorder::new(client, Reporter::from("samplecrd-controller"));
     let controller = Controller::new(factory.clone(), provider.clone(), events, options)?;
     // The user of the story is a client like any other, with a connection.
-    let user = Client::try_from(Config::new(cluster.url().parse()?))?;
+    let user = cluster.connect().await?;
     let story = Story {
         networks: Clientset::new(user.clone()).samplecrd_v1().networks("default"),
         events: Api::namespaced(user, "default"),

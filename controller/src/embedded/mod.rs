@@ -16,7 +16,14 @@ use genclient_fake::{
     DataError, Server,
     http::{KubeconfigFile, Serving},
 };
-use genclient_runtime::{Client, crd::MergeError};
+use genclient_runtime::{
+    Client,
+    crd::MergeError,
+    kube::{
+        Config,
+        config::{KubeConfigOptions, Kubeconfig},
+    },
+};
 use samplecrd_client::crds;
 
 /// Why there is no cluster in this process.
@@ -32,6 +39,9 @@ pub enum Error {
     /// The kubeconfig cannot be written.
     #[error("{0}")]
     Kubeconfig(#[source] io::Error),
+    /// A client cannot connect.
+    #[error("cannot connect to the embedded cluster: {0}")]
+    Connect(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The versions of a kind contradict each other.
     #[error(transparent)]
     Definition(#[from] MergeError),
@@ -94,9 +104,17 @@ impl Cluster {
         self.server.client()
     }
 
-    /// Returns the address for clients of other processes.
-    pub fn url(&self) -> String {
-        self.serving.url()
+    /// Returns a client with a connection, as those of other processes have.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the kubeconfig does not lead to the cluster.
+    pub async fn connect(&self) -> Result<Client, Error> {
+        let kubeconfig = Kubeconfig::from_yaml(&self.serving.kubeconfig());
+        let kubeconfig = kubeconfig.map_err(|error| Error::Connect(error.into()))?;
+        let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+        let config = config.map_err(|error| Error::Connect(error.into()))?;
+        Client::try_from(config).map_err(|error| Error::Connect(error.into()))
     }
 
     /// Says how to use the cluster.
@@ -113,7 +131,7 @@ impl Cluster {
              \x20 kubectl describe network example-network\n\
              \x20 kubectl delete network example-network\n\n\
              Ctrl-C ends it: {kept}.\n",
-            self.url(),
+            self.serving.url(),
             self.kubeconfig,
         )
     }

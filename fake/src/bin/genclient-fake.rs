@@ -43,7 +43,8 @@ enum Command {
     ///
     /// It behaves like kube-apiserver 1.36, as far as the documentation of the crate says. Nothing runs in this
     /// cluster: a Deployment has no pods. All objects are in memory, and without `--data` they are lost with the
-    /// process. There is no authentication, so the server listens on loopback only.
+    /// process. The server listens on loopback only, over HTTPS, and answers clients that have the token in its
+    /// kubeconfig.
     #[command(after_help = EXAMPLES)]
     Serve(Serve),
 }
@@ -68,6 +69,11 @@ struct Serve {
     #[arg(long, value_name = "FILE|DIR")]
     load: Vec<PathBuf>,
 
+    /// Serve plain HTTP without a token. Every user and every program of this machine can then read and write the
+    /// cluster; requests from web pages are still refused.
+    #[arg(long)]
+    insecure: bool,
+
     #[command(flatten)]
     log: LogArgs,
 }
@@ -86,7 +92,10 @@ async fn serve(args: Serve, shutdown: Shutdown) -> Result<(), Failure> {
     }
     let server = builder.try_build()?;
     let loaded = server.load_files(&args.load)?.len();
-    let serving = server.serve(args.listen).await?;
+    let serving = match args.insecure {
+        true => server.serve_insecure(args.listen).await?,
+        false => server.serve(args.listen).await?,
+    };
     let kubeconfig = match &args.kubeconfig_out {
         Some(path) => serving.write_kubeconfig(path)?,
         None => serving.write_temporary_kubeconfig()?,

@@ -1,6 +1,7 @@
 //! Connections and their requests.
 
 use std::{
+    io,
     pin::pin,
     time::{Duration, Instant},
 };
@@ -11,7 +12,11 @@ use http_body::Body;
 use http_body_util::BodyExt as _;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+};
+use tokio_rustls::TlsAcceptor;
 use tokio_util::task::TaskTracker;
 
 use crate::{
@@ -21,7 +26,7 @@ use crate::{
     status::Failure,
 };
 
-use super::{Stop, host, response::Served, stream::Stalling};
+use super::{Stop, access::Access, response::Served, stream::Stalling};
 
 /// How long a client may take for the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -32,16 +37,26 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 /// How much of a body that is too large is read, so that the client gets the answer in place of a broken connection.
 const DISCARDED: usize = 16 * MAX_BODY;
 
+/// What all connections of a server share.
+#[derive(Clone)]
+pub(super) struct Front {
+    pub(super) server: Server,
+    pub(super) access: Access,
+    /// `None` serves plain HTTP.
+    pub(super) tls: Option<TlsAcceptor>,
+    pub(super) stop: Stop,
+}
+
 /// Accepts connections until the server stops.
-pub(super) async fn accept(server: Server, listener: TcpListener, tasks: TaskTracker, stop: Stop) {
+pub(super) async fn accept(front: Front, listener: TcpListener, tasks: TaskTracker) {
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            () = stop.gently.cancelled() => return,
+            () = front.stop.gently.cancelled() => return,
         };
         match accepted {
             Ok((stream, _)) => {
-                tasks.spawn(connection(server.clone(), stream, stop.clone()));
+                tasks.spawn(connection(front.clone(), stream));
             }
             Err(error) => {
                 // A connection that ended already, or too many open files, which may pass.
@@ -52,14 +67,42 @@ pub(super) async fn accept(server: Server, listener: TcpListener, tasks: TaskTra
     }
 }
 
-async fn connection(server: Server, stream: TcpStream, stop: Stop) {
+async fn connection(front: Front, stream: TcpStream) {
     // Events are small, and are to arrive at once.
     let _ = stream.set_nodelay(true);
-    let service = service_fn(|request| answer(&server, request, &stop));
+    let Some(tls) = &front.tls else { return converse(&front, Stalling::new(stream)).await };
+    let shaken = tokio::select! {
+        shaken = tokio::time::timeout(HEAD_TIMEOUT, shake_hands(tls, stream)) => shaken,
+        () = front.stop.gently.cancelled() => return,
+    };
+    match shaken.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
+        Ok(stream) => converse(&front, stream).await,
+        Err(error) => tracing::debug!(%error, "a TLS handshake failed"),
+    }
+}
+
+async fn shake_hands(
+    tls: &TlsAcceptor,
+    mut stream: TcpStream,
+) -> io::Result<impl AsyncRead + AsyncWrite + Unpin + Send + use<>> {
+    // The first byte of a handshake is 22; that of a request is a letter.
+    let mut first = [0];
+    if stream.peek(&mut first).await? == 1 && first[0].is_ascii_uppercase() {
+        let answer = "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
+        stream.write_all(answer.as_bytes()).await?;
+        return Err(io::Error::other("the client speaks plain HTTP"));
+    }
+    tls.accept(Stalling::new(stream)).await
+}
+
+/// Answers the requests of a connection.
+async fn converse(front: &Front, stream: impl AsyncRead + AsyncWrite + Unpin) {
+    let stop = &front.stop;
+    let service = service_fn(|request| answer(front, request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
-        .serve_connection(TokioIo::new(Stalling::new(stream)), service);
+        .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
     let ended = tokio::select! {
         ended = &mut connection => ended,
@@ -77,31 +120,22 @@ async fn connection(server: Server, stream: TcpStream, stop: Stop) {
     }
 }
 
-async fn answer(
-    server: &Server,
-    request: Request<Incoming>,
-    stop: &Stop,
-) -> Result<Response<Served>, Dropped> {
+async fn answer(front: &Front, request: Request<Incoming>) -> Result<Response<Served>, Dropped> {
     let start = Instant::now();
     let (parts, body) = request.into_parts();
     let (method, uri) = (parts.method.clone(), parts.uri.clone());
     let agent = parts.headers.get(header::USER_AGENT).cloned();
-    let response = if host::is_local(&parts.uri, &parts.headers) {
-        match read(body).await {
-            Ok(body) => server.handle(Request::from_parts(parts, body)).await?,
+    let response = match front.access.check(&parts) {
+        Ok(()) => match read(body).await {
+            Ok(body) => front.server.handle(Request::from_parts(parts, body)).await?,
             Err(response) => *response,
-        }
-    } else {
-        refuse(&Failure::new(
-            403,
-            "Forbidden",
-            "the Host of the request is no address of loopback: this server answers only on its own machine",
-        ))
+        },
+        Err(failure) => refuse(&failure),
     };
     let agent = agent.as_ref().and_then(|agent| agent.to_str().ok()).unwrap_or_default();
     let (code, watch) = (response.status().as_u16(), response.body().is_watch());
     tracing::debug!(%method, %uri, code, watch, duration = ?start.elapsed(), agent, "request");
-    Ok(response.map(|body| Served::new(body, stop.gently.clone(), format!("{method} {uri}"), start)))
+    Ok(response.map(|body| Served::new(body, front.stop.gently.clone(), format!("{method} {uri}"), start)))
 }
 
 /// Reads the body of a request, or returns the answer to one that cannot be read.
@@ -110,7 +144,7 @@ async fn read(body: Incoming) -> Result<Bytes, Box<Response<ResponseBody>>> {
     match read {
         Ok(Ok(Some(body))) => Ok(body),
         Ok(Ok(None)) => Err(Box::new(refuse(&too_large()))),
-        // The client is gone, so it hardly reads this.
+        // The client has probably disconnected; the answer is best effort.
         Ok(Err(error)) => {
             let why = format!("the body of the request cannot be read: {error}");
             Err(Box::new(refuse(&Failure::bad_request(why))))

@@ -80,7 +80,12 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    fs::File::create_new(path)?.write_all(text.as_bytes())
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    // The token in it opens the server to its reader.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)?.write_all(text.as_bytes())
 }
 
 fn named(path: &Path, error: &io::Error) -> io::Error {

@@ -18,7 +18,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::support::{LONG, eventually, serve};
+use crate::support::{LONG, connect, eventually, read_to_end, serve_securely};
 
 async fn client(serving: &Serving) -> Client {
     let kubeconfig = Kubeconfig::from_yaml(&serving.kubeconfig()).unwrap();
@@ -32,7 +32,7 @@ fn map(name: &str, value: &str) -> ConfigMap {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_controller_of_kube_rs_works_over_the_kubeconfig() {
-    let (server, serving) = serve().await;
+    let (server, serving) = serve_securely().await;
     let maps: Api<ConfigMap> = Api::default_namespaced(client(&serving).await);
     maps.create(&PostParams::default(), &map("before", "1")).await.unwrap();
 
@@ -74,6 +74,47 @@ async fn a_controller_of_kube_rs_works_over_the_kubeconfig() {
     eventually("the watch of the controller has ended", || server.open_watches("*") == 0).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_without_the_token_of_the_server_reads_its_health_and_nothing_else() {
+    let (_server, serving) = serve_securely().await;
+    let mut kubeconfig = Kubeconfig::from_yaml(&serving.kubeconfig()).unwrap();
+    let with = |kubeconfig: &Kubeconfig| {
+        let kubeconfig = kubeconfig.clone();
+        async move {
+            let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+            Client::try_from(config.unwrap()).unwrap()
+        }
+    };
+    let list = async |client: Client| Api::<ConfigMap>::all(client).list(&Default::default()).await;
+    list(with(&kubeconfig).await).await.unwrap();
+
+    let token = kubeconfig.auth_infos[0].auth_info.as_ref().unwrap().token.clone();
+    for wrong in [None, Some("0".repeat(64))] {
+        kubeconfig.auth_infos[0].auth_info.as_mut().unwrap().token = wrong.map(Into::into);
+        let client = with(&kubeconfig).await;
+        let error = list(client.clone()).await.unwrap_err().to_string();
+        assert!(error.contains("Unauthorized") && error.contains("kubeconfig"), "{error}");
+        client.apiserver_version().await.unwrap();
+    }
+    kubeconfig.auth_infos[0].auth_info.as_mut().unwrap().token = token;
+    list(with(&kubeconfig).await).await.unwrap();
+
+    // Another server has another certificate and another token.
+    let (_other, other) = serve_securely().await;
+    assert_ne!(other.token(), serving.token());
+    kubeconfig.clusters[0].cluster.as_mut().unwrap().server = Some(other.url());
+    let error = list(with(&kubeconfig).await).await.unwrap_err();
+    assert!(matches!(error, kube::Error::Service(_) | kube::Error::HyperError(_)), "{error:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_in_plain_http_to_a_secure_server_is_told_so() {
+    let (_server, serving) = serve_securely().await;
+    let line = format!("GET /api HTTP/1.1\r\nHost: {}\r\n\r\n", serving.address());
+    let answer = read_to_end(&mut connect(&serving, line).await).await;
+    assert!(answer.starts_with("HTTP/1.0 400") && answer.contains("to an HTTPS server"), "{answer}");
+}
+
 /// Reads the next line of the Go program, which must be this one.
 async fn expect(lines: &mut tokio::io::Lines<BufReader<tokio::process::ChildStdout>>, wanted: &str) {
     let line = timeout(LONG, lines.next_line()).await.unwrap_or_else(|_| panic!("there was no {wanted:?}"));
@@ -106,8 +147,13 @@ async fn a_shared_informer_of_client_go_syncs_and_follows() {
     let server = Server::new();
     server.load_yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: before}, data: {key: a}}").unwrap();
     let serving = server.serve(crate::support::anywhere()).await.unwrap();
-    let mut child =
-        Command::new(&program).arg(serving.url()).stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
+    let kubeconfig = serving.write_temporary_kubeconfig().unwrap();
+    let mut child = Command::new(&program)
+        .arg(kubeconfig.path())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     expect(&mut lines, "added before a").await;
     expect(&mut lines, "synced 1").await;

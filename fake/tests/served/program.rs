@@ -41,7 +41,8 @@ async fn start(args: &[&str]) -> (Child, tokio::io::Lines<BufReader<ChildStdout>
 /// Reads a path of the server of a kubeconfig.
 async fn get(kubeconfig: &str, path: &str) -> String {
     let text = fs::read_to_string(kubeconfig).unwrap();
-    let server = text.lines().find_map(|line| line.trim().strip_prefix("server: http://")).unwrap();
+    let server =
+        text.lines().find_map(|line| line.trim().strip_prefix("server: http://")).expect("no --insecure");
     let mut stream = tokio::net::TcpStream::connect(server).await.unwrap();
     let line = format!("GET {path} HTTP/1.0\r\n\r\n");
     tokio::io::AsyncWriteExt::write_all(&mut stream, line.as_bytes()).await.unwrap();
@@ -76,12 +77,14 @@ metadata: { name: shop }
     fs::write(folder.path().join("notes.txt"), "this is no manifest: {").unwrap();
     let kubeconfig = folder.path().join("out.kubeconfig");
     let (path, out) = (folder.path().to_str().unwrap(), kubeconfig.to_str().unwrap());
-    let args = ["serve", "--listen", "127.0.0.1:0", "--load", path, "--kubeconfig-out", out];
+    let args = ["serve", "--listen", "127.0.0.1:0", "--insecure", "--load", path, "--kubeconfig-out", out];
     // The second time it overwrites what it has written the first time.
     for name in ["-INT", "-TERM"] {
         let (mut child, _lines, first, shown) = start(&args).await;
         assert!(first.contains("with 3 objects loaded"), "{first}");
         assert_eq!(Path::new(&shown), kubeconfig.canonicalize().unwrap());
+        let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&kubeconfig).unwrap().permissions());
+        assert_eq!(mode & 0o777, 0o600, "a token may be in it");
         let answer = get(&shown, "/apis/samplecrd.k8s.io/v1/namespaces/shop/networks/example").await;
         assert!(answer.contains("200 OK") && answer.contains("192.168.0.1"), "{answer}");
         signal(&child, name).await;
@@ -93,7 +96,8 @@ metadata: { name: shop }
 async fn without_a_file_the_kubeconfig_is_temporary() {
     let (mut child, _lines, first, kubeconfig) = start(&["serve", "--listen", "127.0.0.1:0"]).await;
     assert!(first.ends_with('.') && !first.contains("loaded"), "{first}");
-    assert!(fs::read_to_string(&kubeconfig).unwrap().contains("server: http://127.0.0.1:"));
+    let text = fs::read_to_string(&kubeconfig).unwrap();
+    assert!(text.contains("server: https://127.0.0.1:") && text.contains("token: "), "{text}");
     signal(&child, "-TERM").await;
     timeout(LONG, child.wait()).await.unwrap().unwrap();
     assert!(!Path::new(&kubeconfig).exists());
@@ -156,7 +160,15 @@ async fn the_help_teaches() {
     let output = output(&["serve", "--help"]).await;
     let help = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success());
-    for wanted in ["--listen", "--kubeconfig-out", "--load", "export KUBECONFIG", "Exit codes", "loopback"] {
+    for wanted in [
+        "--listen",
+        "--kubeconfig-out",
+        "--load",
+        "--insecure",
+        "export KUBECONFIG",
+        "Exit codes",
+        "loopback",
+    ] {
         assert!(help.contains(wanted), "{wanted}: {help}");
     }
 }

@@ -17,7 +17,14 @@ pub fn anywhere() -> SocketAddr {
     ([127, 0, 0, 1], 0).into()
 }
 
+/// Serves plain HTTP, which a test can write by hand.
 pub async fn serve() -> (Server, Serving) {
+    let server = Server::new();
+    let serving = server.serve_insecure(anywhere()).await.unwrap();
+    (server, serving)
+}
+
+pub async fn serve_securely() -> (Server, Serving) {
     let server = Server::new();
     let serving = server.serve(anywhere()).await.unwrap();
     (server, serving)

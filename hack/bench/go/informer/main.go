@@ -12,13 +12,13 @@ import (
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/clientcmd"
 )
 
 func main() {
 	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: informer URL")
+		fmt.Fprintln(os.Stderr, "usage: informer KUBECONFIG")
 		os.Exit(2)
 	}
 	if err := run(os.Args[1]); err != nil {
@@ -27,10 +27,14 @@ func main() {
 	}
 }
 
-func run(url string) error {
+func run(kubeconfig string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	client, err := kubernetes.NewForConfig(&rest.Config{Host: url})
+	cluster, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(cluster)
 	if err != nil {
 		return err
 	}
