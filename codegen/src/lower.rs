@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    apply,
+    apply::{self, Declared},
     attr::{MethodAttr, Spanned, TypeRef},
     decl::{CustomResourceDecl, ListDecl, ResourceDecl},
     diag::{Ctxt, Diagnostic},
@@ -20,19 +20,23 @@ type Kind = (GroupVersion, Resource);
 /// Builds the model; what cannot be resolved is told to `cx`.
 pub(crate) fn lower(sources: &Sources, declarations: &Declarations, cx: &Ctxt<Option<Location>>) -> Model {
     let paths: Vec<PublicPaths> = sources.crates.iter().map(PublicPaths::of).collect();
-    let mut kinds = Vec::new();
+    let (mut kinds, mut declared) = (Vec::new(), BTreeMap::new());
     for (found, group_version) in &declarations.resources {
         let resource = Lowering::of(&paths, found, cx).resource(found, &declarations.lists);
-        kinds.extend(resource.map(|resource| (group_version.clone(), resource)));
+        let Some(resource) = resource else { continue };
+        declared.insert(resource.type_path.clone(), Declared::Annotated(found));
+        kinds.push((group_version.clone(), resource));
     }
     for found in &declarations.custom_resources {
         let crd = sources.crates[found.krate].crds;
-        kinds.extend(Lowering::of(&paths, found, cx).custom_resource(&found.decl, crd));
+        let Some(kind) = Lowering::of(&paths, found, cx).custom_resource(&found.decl, crd) else { continue };
+        declared.insert(kind.1.type_path.clone(), Declared::Custom(found));
+        kinds.push(kind);
     }
     orphaned_lists(declarations, cx);
     kinds.extend(kubernetes::kinds(sources, cx));
     let mut model = gather(kinds, sources, cx);
-    model.apply = apply::types(sources, declarations, &paths, &model);
+    model.apply = apply::types(sources, &declared, &paths, &model);
     model
 }
 

@@ -14,21 +14,28 @@ mod types;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::{
-    decl::{self, Shape},
+    decl::{self, CustomResourceDecl, ResourceDecl, Shape},
     kubernetes::{Part, Parts},
     model::{ApplyField, ApplyFieldType, ApplyRoot, ApplyType, Model, Resource, TypePath},
     names::Name,
-    parse::Declarations,
+    parse::Found,
     source::{PublicPaths, Sources},
     verb::Verb,
 };
 use names::Named;
 use structs::Structs;
 
-/// The types of the apply configurations of all kinds that can be applied.
+/// Where the fields of a kind from a source crate are declared.
+pub(crate) enum Declared<'a> {
+    Annotated(&'a Found<ResourceDecl>),
+    Custom(&'a Found<CustomResourceDecl>),
+}
+
+/// The types of the apply configurations of all kinds that can be applied. `declared` has the kinds of the source
+/// crates by their types; all others are Kubernetes' own.
 pub(crate) fn types(
     sources: &Sources,
-    declarations: &Declarations,
+    declared: &BTreeMap<TypePath, Declared<'_>>,
     paths: &[PublicPaths],
     model: &Model,
 ) -> Vec<ApplyType> {
@@ -56,7 +63,7 @@ pub(crate) fn types(
             }),
             ..Draft::default()
         });
-        builder.kind(number, sources, declarations, resource);
+        builder.kind(number, sources, declared.get(&resource.type_path), resource);
         builder.drafts[number].users.insert(group.name.clone());
     }
     builder.nested();
@@ -107,31 +114,42 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     /// Reads the fields of a kind.
-    fn kind(&mut self, number: usize, sources: &Sources, declarations: &Declarations, resource: &Resource) {
-        let annotated = declarations.resources.iter().map(|(found, _)| found);
-        if let Some(found) = annotated.into_iter().find(|found| found.location == resource.location) {
-            let scope = Scope::Module { krate: found.krate, module: found.module.clone(), this: None };
-            self.struct_fields(number, &found.decl.shape, &scope);
-        } else if let Some(found) =
-            declarations.custom_resources.iter().find(|found| found.location == resource.location)
-        {
-            let scope = Scope::Module { krate: found.krate, module: found.module.clone(), this: None };
-            let spec = self.named_type(number, &scope, &found.decl.ident.to_string());
-            let spec = ApplyField { flatten: found.decl.no_spec, ..field("spec", spec) };
-            let status = found.decl.status.as_deref().map(|status| self.named_type(number, &scope, status));
-            let status = status.map(|status| field("status", status));
-            let draft = &mut self.drafts[number];
-            draft.fields = std::iter::once(spec).chain(status).collect();
-            // Only what is read from their sources is known of their types.
-            draft.comparable = draft
-                .fields
-                .iter()
-                .all(|field| matches!(field.of, ApplyFieldType::Apply(_) | ApplyFieldType::Json));
-        } else if let Some(part) =
-            sources.files.get(resource.location.file).and_then(|file| Part::parse(&file.text))
-        {
-            self.part_fields(number, &part);
+    fn kind(
+        &mut self,
+        number: usize,
+        sources: &Sources,
+        declared: Option<&Declared<'_>>,
+        resource: &Resource,
+    ) {
+        match declared {
+            Some(Declared::Annotated(found)) => {
+                let scope = Scope::Module { krate: found.krate, module: found.module.clone(), this: None };
+                self.struct_fields(number, &found.decl.shape, &scope);
+            }
+            Some(Declared::Custom(found)) => self.custom_fields(number, found),
+            // k8s-openapi has a file for each type.
+            None => {
+                let file = sources.files.get(resource.location.file);
+                let Some(part) = file.and_then(|file| Part::parse(&file.text)) else { return };
+                self.part_fields(number, &part);
+            }
         }
+    }
+
+    /// The fields of one of kube's custom resources.
+    fn custom_fields(&mut self, number: usize, found: &Found<CustomResourceDecl>) {
+        let scope = Scope::Module { krate: found.krate, module: found.module.clone(), this: None };
+        let spec = self.named_type(number, &scope, &found.decl.ident.to_string());
+        let spec = ApplyField { flatten: found.decl.no_spec, ..field("spec", spec) };
+        let status = found.decl.status.as_deref().map(|status| self.named_type(number, &scope, status));
+        let status = status.map(|status| field("status", status));
+        let draft = &mut self.drafts[number];
+        draft.fields = std::iter::once(spec).chain(status).collect();
+        // Only what is read from their sources is known of their types.
+        draft.comparable = draft
+            .fields
+            .iter()
+            .all(|field| matches!(field.of, ApplyFieldType::Apply(_) | ApplyFieldType::Json));
     }
 
     /// The type of a name or path in a scope.

@@ -132,3 +132,34 @@ fn modules_are_files_that_the_compiler_finds() {
     let modules: Vec<_> = types.iter().map(|of| of.module.as_str()).collect();
     assert_eq!(modules, ["foo", "spec", "gruf6udfe", "size", "right_size"]);
 }
+
+#[test]
+fn two_versions_that_share_a_file_have_the_fields_of_their_own_types() {
+    let version = |version: &str, field: &str| {
+        format!(
+            "genclient_runtime::group_version!(\"a.example.com/{version}\");\n\
+             {DERIVES} pub struct Spec {{ pub {field}: i32 }}\n\
+             #[path = \"../shared.rs\"] pub mod kinds;"
+        )
+    };
+    let shared = "genclient_runtime::group_version!(super); use super::Spec;\n\
+                  #[derive(GenClient)] #[genclient(no_crd)]\n\
+                  pub struct Network { pub metadata: ObjectMeta, pub spec: Spec }";
+    let (v1, v2) = (version("v1", "a"), version("v2", "b"));
+    let files = [
+        ("lib.rs", "pub mod v1; pub mod v2;"),
+        ("v1/mod.rs", &v1),
+        ("v2/mod.rs", &v2),
+        ("shared.rs", shared),
+    ];
+    let types = apply_types(&files);
+    let of = |version: &str, name: &str| {
+        let of = types.iter().find(|of| of.version == version && of.name == name).expect("a type");
+        of.fields.iter().map(|field| field.of.clone()).collect::<Vec<_>>()
+    };
+    for (version, field) in [("v1", "a"), ("v2", "b")] {
+        let [ApplyFieldType::Apply(spec)] = of(version, "NetworkApply")[..] else { panic!("{types:#?}") };
+        assert_eq!(types[spec].version, version);
+        assert_eq!(types[spec].fields[0].key, field);
+    }
+}
