@@ -1,29 +1,55 @@
 #!/usr/bin/env bash
-# All checks of the project: format, scripts, dependencies, lints, tests, documentation, generated files,
-# packages, the walk-through.
+# The checks of the project: format, scripts, dependencies, lints, tests, documentation, generated files, packages,
+# the walk-through.
 #
-#   hack/test.sh          everything, in numbers that take minutes
-#   hack/test.sh --long   the same tests with large numbers: soak, fuzzing, thousands of sequences
+#   hack/test.sh                  everything, as CI runs it
+#   hack/test.sh PART...          the tests of some parts, for those who work on them: codegen, merge, runtime, fake,
+#                                 generated, controller, e2e, outside, parity, testenv
+#   hack/test.sh --long [PART...] the same with large numbers (soak, fuzzing, thousands of sequences), every kind of
+#                                 Kubernetes, and packages that are built from their archives
 #
 # What the tests need from outside (a Kubernetes control plane, Neutron, Keystone) is installed by
-# hack/testenv/install.sh into the user's cache folder and reused. Without Go or Python the tests that
-# need servers are skipped and counted; with CI=true a skipped check is a failure. The tools that it needs
-# are installed by hack/tools.sh. Known vulnerabilities are looked for where their database can be reached.
+# hack/testenv/install.sh into the user's cache folder and reused. Without Go or Python the tests that need servers are
+# skipped and counted; with CI=true a skipped check is a failure. hack/tools.sh installs the tools. Known
+# vulnerabilities are looked for where their database can be reached.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 
-case "${1:-}" in
-  "") ;;
-  --long) export GENCLIENT_LONG=1 ;;
-  -h | --help)
-    sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
-    exit 0
-    ;;
-  *)
-    echo "test.sh: unknown argument '$1'; see --help" >&2
-    exit 2
-    ;;
-esac
+help() { sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
+
+# The packages of a part.
+packages_of() {
+  case $1 in
+    codegen) echo genclient genclient-macros genclient-tests fixture-derive ;;
+    merge) echo genclient-merge ;;
+    runtime) echo genclient-runtime ;;
+    fake) echo genclient-fake ;;
+    generated) echo samplecrd-client kubernetes-client golden-client samplecrd-apis ;;
+    controller) echo samplecrd-controller neutron-client ;;
+    e2e | outside) echo genclient-e2e ;;
+    parity) echo genclient-parity ;;
+    testenv) echo genclient-testenv genclient-tally ;;
+    *) return 1 ;;
+  esac
+}
+
+parts=()
+for argument in "$@"; do
+  case $argument in
+    --long) export GENCLIENT_LONG=1 ;;
+    -h | --help)
+      help
+      exit 0
+      ;;
+    *)
+      if ! packages_of "$argument" >/dev/null; then
+        echo "test.sh: unknown argument '$argument'; see --help" >&2
+        exit 2
+      fi
+      parts+=("$argument")
+      ;;
+  esac
+done
 
 for tool in cargo rustfmt cargo-clippy; do
   if ! command -v "$tool" >/dev/null; then
@@ -37,6 +63,14 @@ if [ "${CI:-}" = true ]; then export CARGO_INCREMENTAL=0; fi
 
 passed=0 failed=0 skipped=0 servers=true
 summary=()
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Every test that has to be skipped for want of a server adds a line here.
+export GENCLIENT_SKIPPED=$work/skipped
+: >"$GENCLIENT_SKIPPED"
+# The duration of every compilation that a test starts.
+export GENCLIENT_BUILDS=$work/builds
 
 # Remembers how a check ended and how long it took.
 record() {
@@ -63,11 +97,6 @@ skip() {
   fi
 }
 
-# Every script of the repository.
-scripts() {
-  git ls-files '*.sh' | xargs "$shellcheck" --severity=warning
-}
-
 # Installs servers; exit code 4 means that what they are built with is missing.
 install() {
   local name=$1 start=$SECONDS
@@ -84,22 +113,108 @@ install() {
   esac
 }
 
-# What would be published builds from its package alone. Its dependencies come from the registry, so that this
-# builds them anew the first time.
+# Every script of the repository.
+scripts() {
+  git ls-files '*.sh' .ci/run | xargs "$shellcheck" --severity=warning
+}
+
+# The kinds of Kubernetes are all checked, though the tests are compiled for some of them only.
+lints() {
+  cargo clippy --quiet --workspace --all-targets --features genclient-e2e/every-kind -- -D warnings
+}
+
+# Compiles the tests; the programs are listed in a file: folder of the package, name, program.
+build() {
+  cargo test --no-run --message-format=json-render-diagnostics "${selection[@]}" >"$work/built.json" || return
+  local target='"manifest_path":"\([^"]*\)/Cargo.toml".*"target":.*"name":"\([^"]*\)".*'
+  sed -n "s|.*$target\"overflow_checks\":[a-z]*,\"test\":true}.*\"executable\":\"\([^\"]*\)\".*|\1 \2 \3|p" \
+    "$work/built.json" | sort -u >"$work/programs"
+  [ -s "$work/programs" ]
+}
+
+# Runs one test program, with the environment that cargo gives it. Prints its output if it fails.
+run_program() {
+  local folder=$1 name=$2 program=$3 start=$SECONDS code
+  local log=$work/logs/${folder##*/}-$name
+  # The time of each test is an unstable option. Compilers that a test starts must not see the variable: most tests
+  # remove it, but not trybuild in `ui`.
+  local timed=(env RUSTC_BOOTSTRAP=1 "$program" -Zunstable-options --report-time)
+  if [ "$name" = ui ]; then timed=("$program"); fi
+  # The tests of the controller wait for servers most of the time.
+  if [ "$name" = e2e ]; then timed+=(--test-threads 4); fi
+  # shellcheck disable=SC2086 # These are words.
+  (cd "$folder" && CARGO_MANIFEST_DIR=$folder exec "${timed[@]}" ${GENCLIENT_TEST_ARGS:-}) >"$log" 2>&1 </dev/null
+  code=$?
+  if [ "$code" -ne 0 ]; then
+    # One program's output in one piece.
+    { flock 9; printf '\n--- %s %s failed with %d\n' "${folder#"$PWD"/}" "$name" "$code"; cat "$log"; } 9>"$work/print"
+    echo "$folder $name" >>"$work/broken"
+  fi
+  printf '%-7s %4ds  %s %s, %s tests\n' "$([ "$code" -eq 0 ] && echo ok || echo FAILED)" $((SECONDS - start)) \
+    "${folder#"$PWD"/}" "$name" "$(grep -c '^test .* \.\.\. ok' "$log")" | tee -a "$work/durations"
+}
+
+# Runs all programs, two at a time: while one waits for its servers, the other one has the processors. The slowest begin.
+tests() {
+  CARGO=$(command -v cargo) LD_LIBRARY_PATH=$(rustc --print sysroot)/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  export CARGO LD_LIBRARY_PATH work
+  export -f run_program
+  mkdir "$work/logs"
+  {
+    for slow in outside e2e suite cli hostile served clientset ui; do grep " $slow /" "$work/programs"; done
+    cat "$work/programs"
+  } | awk '!seen[$0]++' | xargs -P 2 -L 1 bash -c 'run_program "$@"' _
+  printf '\nthe slowest tests:\n'
+  grep -rhE '^test .* <[0-9.]+s>$' "$work/logs" | sed -E 's/^test (.*) \.\.\. .*<([0-9.]+)s>$/\2 \1/' |
+    sort -rn | head -20 | awk '{ printf "%7.1fs  %s\n", $1, $2 }'
+  if [ -s "$GENCLIENT_BUILDS" ]; then
+    printf '\nwhat tests have compiled themselves:\n'
+    sort -rn "$GENCLIENT_BUILDS"
+  fi
+  [ ! -s "$work/broken" ]
+}
+
+# What is published has documentation; with the test servers' package its dependencies are those of the tests.
+docs() {
+  RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps --features genclient-fake/cli,genclient-runtime/cli \
+    --package genclient --package genclient-fake --package genclient-macros --package genclient-merge \
+    --package genclient-runtime --package genclient-testenv
+}
+
+# What would be published has all its files. That it builds from them alone, with dependencies of its own, takes
+# minutes, and is a long check.
 packages() {
-  cargo package --quiet --allow-dirty --features k8s-openapi/latest \
+  cargo package --quiet --allow-dirty --features k8s-openapi/latest ${GENCLIENT_LONG-"--no-verify"} \
     --package genclient --package genclient-fake --package genclient-macros --package genclient-merge \
     --package genclient-runtime
 }
 
-docs() {
-  RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps --all-features
+finish() {
+  printf '\n'
+  if [ -s "$work/durations" ]; then sort -k 2 -rn "$work/durations" && printf '\n'; fi
+  printf '%s\n' "${summary[@]}"
+  if [ -s "$GENCLIENT_SKIPPED" ]; then
+    printf '\ntests that were skipped for want of a server:\n'
+    sort "$GENCLIENT_SKIPPED" | sed 's/^/  /'
+  fi
+  printf '\nchecks: %d passed, %d failed, %d skipped, in %d s\n' "$passed" "$failed" "$skipped" "$SECONDS"
+  [ "$failed" -eq 0 ]
 }
 
-# Every test that has to be skipped for want of a server adds a line here.
-GENCLIENT_SKIPPED=$(mktemp)
-export GENCLIENT_SKIPPED
-trap 'rm -f "$GENCLIENT_SKIPPED"' EXIT
+if [ ${#parts[@]} -gt 0 ]; then
+  selection=()
+  for part in "${parts[@]}"; do
+    for package in $(packages_of "$part"); do selection+=(--package "$package"); done
+  done
+  hack/testenv/install.sh all || servers=false
+  check "build" build
+  [ "$failed" -gt 0 ] || check "tests" tests
+  finish
+  exit
+fi
+
+selection=(--workspace)
+if [ -n "${GENCLIENT_LONG:-}" ]; then selection+=(--features genclient-e2e/every-kind); fi
 
 check "format" cargo fmt --all --check
 if shellcheck=$(hack/tools.sh shellcheck); then
@@ -107,6 +222,16 @@ if shellcheck=$(hack/tools.sh shellcheck); then
 else
   skip "scripts" "shellcheck is not installed"
 fi
+install "install the control plane" kubernetes
+install "install Neutron and Keystone" neutron keystone
+check "lints" lints
+check "build" build
+if [ "$failed" -eq 0 ] || [ -s "$work/programs" ]; then check "tests" tests; fi
+check "tests in documentation" cargo test --quiet --doc --workspace
+check "documentation" docs
+check "generated files" hack/verify-codegen.sh
+check "packages" packages
+if $servers; then check "walk-through" hack/demo.sh; else skip "walk-through" "it needs the servers"; fi
 if deny=$(hack/tools.sh cargo-deny); then
   check "licences, sources and versions of dependencies" "$deny" --log-level error check bans licenses sources
   if timeout 120 "$deny" --log-level off fetch db 2>/dev/null; then
@@ -117,20 +242,4 @@ if deny=$(hack/tools.sh cargo-deny); then
 else
   skip "licences, sources and versions of dependencies" "cargo-deny is not installed"
 fi
-install "install the control plane" kubernetes
-install "install Neutron and Keystone" neutron keystone
-check "lints" cargo clippy --quiet --workspace --all-targets -- -D warnings
-check "tests" cargo test --workspace --no-fail-fast
-check "documentation" docs
-check "generated files" hack/verify-codegen.sh
-check "packages" packages
-if $servers; then check "walk-through" hack/demo.sh; else skip "walk-through" "it needs the servers"; fi
-
-printf '\n'
-printf '%s\n' "${summary[@]}"
-if [ -s "$GENCLIENT_SKIPPED" ]; then
-  printf '\ntests that were skipped for want of a server:\n'
-  sort "$GENCLIENT_SKIPPED" | sed 's/^/  /'
-fi
-printf '\nchecks: %d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
-[ "$failed" -eq 0 ]
+finish

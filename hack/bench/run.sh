@@ -70,7 +70,7 @@ out="$here/out"
 bin="$out/bin"
 mkdir -p "$bin"
 say "building the Rust side"
-(cd "$root" && cargo build --quiet --release --package genclient-bench --package genclient)
+(cd "$root" && cargo build --quiet --release --package genclient-bench --package genclient --features genclient-bench/jemalloc)
 target="${CARGO_TARGET_DIR:-$root/target}/release"
 say "building the Go side"
 (cd "$here/go" && go build -o "$bin/" ./bench-clientgo \

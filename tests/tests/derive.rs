@@ -146,11 +146,12 @@ fn documentation_reaches_the_schema_and_its_examples_run_once() {
     let description = schema["properties"]["spec"]["description"].as_str().unwrap();
     assert!(description.starts_with("What it should be."), "{description}");
 
-    let run = Command::new(env!("CARGO"))
-        .args(["test", "--quiet", "--doc", "-p", "fixture-derive", "--", "--list"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .unwrap();
+    let mut run = Command::new(env!("CARGO"));
+    run.args(["test", "--quiet", "--doc", "-p", "fixture-derive", "-p", "genclient-testenv", "--", "--list"]);
+    let run = genclient_tally::nested_build(
+        "derive: cargo test --doc",
+        run.current_dir(env!("CARGO_MANIFEST_DIR")),
+    );
     let listed = String::from_utf8(run.stdout).unwrap();
     let mut tests: Vec<_> =
         listed.lines().filter_map(|line| line.split_once(" - ")).map(|(_, test)| test).collect();

@@ -71,13 +71,9 @@ fn workspace(folder: &Path) {
 }
 
 fn generate(folder: &Path) {
-    let output = Command::new(env!("CARGO_BIN_EXE_genclient"))
-        .arg("generate")
-        .env("CARGO_NET_OFFLINE", "true")
-        .env("CARGO_TARGET_DIR", target_folder())
-        .current_dir(folder)
-        .output()
-        .unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_genclient"));
+    command.arg("generate").env("CARGO_NET_OFFLINE", "true").env("CARGO_TARGET_DIR", target_folder());
+    let output = genclient_tally::nested_build("new_type: genclient generate", command.current_dir(folder));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
@@ -100,20 +96,10 @@ fn one_struct_and_one_command_make_a_new_type_usable_from_the_clientset() {
     fs::write(&types, format!("{before}{TYPE}")).unwrap();
     generate(folder);
     fs::write(folder.join("generated/samplecrd/examples/uses_subnets.rs"), USE).unwrap();
-    let build = Command::new(env!("CARGO"))
-        .args([
-            "build",
-            "--offline",
-            "--package",
-            "samplecrd-client",
-            "--example",
-            "uses_subnets",
-            "--target-dir",
-        ])
-        .arg(target_folder())
-        .current_dir(folder)
-        .output()
-        .unwrap();
+    let mut build = Command::new(env!("CARGO"));
+    build.args(["build", "--offline", "--package", "samplecrd-client", "--example", "uses_subnets"]);
+    build.arg("--target-dir").arg(target_folder()).current_dir(folder);
+    let build = genclient_tally::nested_build("new_type: cargo build", &mut build);
     assert!(build.status.success(), "{}", String::from_utf8_lossy(&build.stderr));
     let crds = folder.join("generated/samplecrd/crds");
     assert!(crds.join("subnets.samplecrd.k8s.io.yaml").exists());

@@ -78,12 +78,10 @@ impl Workspace {
             members.push(self.write_member(&entry.0.name, entry.0.edition, &[entry], true));
         }
         self.write_program(&members);
-        let build = Command::new(env!("CARGO"))
-            .args(["build", "--offline", "--quiet", "--keep-going", "--package", "hostile", "--target-dir"])
-            .arg(target_folder())
-            .current_dir(&self.folder)
-            .output()
-            .unwrap();
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--offline", "--quiet", "--keep-going", "--package", "hostile", "--target-dir"]);
+        build.arg(target_folder()).current_dir(&self.folder);
+        let build = genclient_tally::nested_build("hostile: cargo build", &mut build);
         assert!(build.status.success(), "{}", errors(&String::from_utf8_lossy(&build.stderr)));
         let binary = target_folder().join("debug").join(format!("hostile{}", env::consts::EXE_SUFFIX));
         let output = Command::new(binary).output().unwrap();

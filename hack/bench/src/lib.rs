@@ -12,5 +12,6 @@ pub type Result<T, E = Box<dyn std::error::Error + Send + Sync>> = std::result::
 
 /// The allocator of every Rust side, chosen by measurement: objects are made by one thread and freed
 /// by another, at which the system's is slow.
+#[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;

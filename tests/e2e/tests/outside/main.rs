@@ -65,7 +65,9 @@ fn command(program: impl AsRef<std::ffi::OsStr>, folder: &Path) -> Command {
 
 /// Runs a command to its end, which must be good.
 fn run(command: &mut Command) -> String {
-    let output = command.output().unwrap();
+    let name = std::iter::once(command.get_program()).chain(command.get_args());
+    let name: Vec<_> = name.map(|word| word.to_string_lossy().into_owned()).collect();
+    let output = genclient_tally::nested_build(&name.join(" "), command);
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{command:?}\n{stdout}\n{stderr}");
     format!("{stdout}{stderr}")

@@ -179,7 +179,7 @@ async fn the_schemas_of_the_kinds_are_those_of_the_openapi_documents_and_no_othe
     }
     println!("{} kinds have the schema of the server", kinds.len());
 
-    let without_schema: Vec<String> = table::every_kind()
+    let without_schema: Vec<String> = table::kinds()
         .iter()
         .filter(|kind| {
             served.iter().any(|served| served.api_version == kind.api_version && served.name == kind.plural)

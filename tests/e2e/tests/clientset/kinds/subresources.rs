@@ -16,14 +16,12 @@ use k8s_openapi::api::{
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::{clientset, fixture, table};
+use super::{clientset, fixture};
 use crate::support::named;
 
 /// The fixture of a kind, as its type.
 fn object<K: DeserializeOwned + k8s_openapi::Resource>(namespace: &str) -> K {
-    let kind =
-        table::every_kind().into_iter().find(|kind| kind.name() == format!("{} {}", K::API_VERSION, K::KIND));
-    let value = kind.and_then(|kind| fixture(&kind, namespace)).expect("the kind has a fixture");
+    let value = fixture(K::API_VERSION, K::KIND, namespace).expect("the kind has a fixture");
     serde_json::from_value(value).expect("the fixture is of its kind")
 }
 
