@@ -197,49 +197,55 @@ finish() {
     printf '\ntests that were skipped for want of a server:\n'
     sort "$GENCLIENT_SKIPPED" | sed 's/^/  /'
   fi
-  printf '\nchecks: %d passed, %d failed, %d skipped, in %d s\n' "$passed" "$failed" "$skipped" "$SECONDS"
+  printf '\nin %d s\nchecks: %d passed, %d failed, %d skipped\n' "$SECONDS" "$passed" "$failed" "$skipped"
   [ "$failed" -eq 0 ]
 }
 
-if [ ${#parts[@]} -gt 0 ]; then
-  selection=()
-  for part in "${parts[@]}"; do
-    for package in $(packages_of "$part"); do selection+=(--package "$package"); done
-  done
-  hack/testenv/install.sh all || servers=false
-  check "build" build
-  [ "$failed" -gt 0 ] || check "tests" tests
-  finish
-  exit
-fi
-
-selection=(--workspace)
-if [ -n "${GENCLIENT_LONG:-}" ]; then selection+=(--features genclient-e2e/every-kind); fi
-
-check "format" cargo fmt --all --check
-if shellcheck=$(hack/tools.sh shellcheck); then
-  check "scripts" scripts
-else
-  skip "scripts" "shellcheck is not installed"
-fi
-install "install the control plane" kubernetes
-install "install Neutron and Keystone" neutron keystone
-check "lints" lints
-check "build" build
-if [ "$failed" -eq 0 ] || [ -s "$work/programs" ]; then check "tests" tests; fi
-check "tests in documentation" cargo test --quiet --doc --workspace
-check "documentation" docs
-check "generated files" hack/verify-codegen.sh
-check "packages" packages
-if $servers; then check "walk-through" hack/demo.sh; else skip "walk-through" "it needs the servers"; fi
-if deny=$(hack/tools.sh cargo-deny); then
-  check "licences, sources and versions of dependencies" "$deny" --log-level error check bans licenses sources
-  if timeout 120 "$deny" --log-level off fetch db 2>/dev/null; then
-    check "known vulnerabilities" "$deny" --log-level error check --disable-fetch advisories
-  else
-    skip "known vulnerabilities" "their database cannot be reached" allowed
+# A function, because bash reads a script while it runs, and this one may be edited meanwhile.
+main() {
+  if [ ${#parts[@]} -gt 0 ]; then
+    selection=()
+    for part in "${parts[@]}"; do
+      for package in $(packages_of "$part"); do selection+=(--package "$package"); done
+    done
+    hack/testenv/install.sh all || servers=false
+    check "build" build
+    [ "$failed" -gt 0 ] || check "tests" tests
+    finish
+    exit
   fi
-else
-  skip "licences, sources and versions of dependencies" "cargo-deny is not installed"
-fi
-finish
+
+  selection=(--workspace)
+  if [ -n "${GENCLIENT_LONG:-}" ]; then selection+=(--features genclient-e2e/every-kind); fi
+
+  check "format" cargo fmt --all --check
+  if shellcheck=$(hack/tools.sh shellcheck); then
+    check "scripts" scripts
+  else
+    skip "scripts" "shellcheck is not installed"
+  fi
+  install "install the control plane" kubernetes
+  install "install Neutron and Keystone" neutron keystone
+  check "lints" lints
+  check "build" build
+  if [ "$failed" -eq 0 ] || [ -s "$work/programs" ]; then check "tests" tests; fi
+  check "tests in documentation" cargo test --quiet --doc --workspace
+  check "documentation" docs
+  check "generated files" hack/verify-codegen.sh
+  check "packages" packages
+  if $servers; then check "walk-through" hack/demo.sh; else skip "walk-through" "it needs the servers"; fi
+  if deny=$(hack/tools.sh cargo-deny); then
+    check "licences, sources and versions of dependencies" "$deny" --log-level error check bans licenses sources
+    if timeout 120 "$deny" --log-level off fetch db 2>/dev/null; then
+      check "known vulnerabilities" "$deny" --log-level error check --disable-fetch advisories
+    else
+      skip "known vulnerabilities" "their database cannot be reached" allowed
+    fi
+  else
+    skip "licences, sources and versions of dependencies" "cargo-deny is not installed"
+  fi
+  finish
+}
+
+main
+exit

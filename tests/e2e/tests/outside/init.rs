@@ -37,8 +37,19 @@ fn a_first_kind_may_have_the_name_of_anything() {
     let _alone = alone();
     // Names that the texts use themselves, and words of Rust. One workspace has them all, so that one build is enough.
     let root = folder("init-kinds");
-    let kinds =
-        ["Event", "Error", "Action", "Duration", "Clientset", "Type", "Gen", "Key", "Option", "Vec", "Object"];
+    let kinds = [
+        "Event",
+        "Error",
+        "Action",
+        "Duration",
+        "Clientset",
+        "Type",
+        "Gen",
+        "Key",
+        "Option",
+        "Vec",
+        "Object",
+    ];
     for kind in kinds {
         let folder = root.join(format!("kind-{}", kind.to_lowercase()));
         fs::create_dir(&folder).unwrap();

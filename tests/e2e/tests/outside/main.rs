@@ -89,6 +89,15 @@ fn genclient() -> &'static Path {
     })
 }
 
+/// Whether a test that compiles for minutes runs: `hack/test.sh --long` sets the variable.
+fn is_long(test: &str) -> bool {
+    let long = env::var_os("GENCLIENT_LONG").is_some();
+    if !long {
+        println!("{test} runs with `hack/test.sh --long`");
+    }
+    long
+}
+
 /// One build at a time: two would wait for each other's lock, and no test for the other's memory.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());

@@ -9,7 +9,7 @@ use std::{
 use genclient_testenv::{TestEnv, require_servers};
 use serde_json::Value;
 
-use super::{alone, cargo, checkout, command, copy, folder, genclient, run, target, write};
+use super::{alone, cargo, checkout, command, copy, folder, genclient, is_long, run, target, write};
 
 /// The published crates.
 const CRATES: [&str; 3] = ["gateway-api", "k8s-crds-cert-manager", "kcr_cilium_io"];
@@ -46,6 +46,9 @@ impl Kind {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn kinds_of_published_crates_are_generated_built_and_watched_on_a_real_server() {
+    if !is_long("kinds_of_published_crates_are_generated_built_and_watched_on_a_real_server") {
+        return;
+    }
     require_servers!(ControlPlane);
     let env = TestEnv::shared().await.unwrap();
     let (folder, kinds) = tokio::task::block_in_place(build);
