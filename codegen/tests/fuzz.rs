@@ -17,15 +17,20 @@ use genclient::{
     source::{Packages, Sources},
     verb::Verb,
 };
-use proptest::{prelude::*, sample::select, test_runner::Config as Runs};
+use genclient_tally::Tally;
+use proptest::{
+    prelude::*,
+    sample::select,
+    test_runner::{Config as Runs, TestRunner},
+};
 
 fn cases(short: u32) -> Runs {
     let long = std::env::var_os("GENCLIENT_LONG").is_some();
     Runs { cases: if long { short * 100 } else { short }, failure_persistence: None, ..Runs::default() }
 }
 
-/// Runs the whole pipeline over one crate of one file; what it answers does not matter.
-fn digest(root: &str) {
+/// Runs the whole pipeline over one crate of one file, and counts what it answers.
+fn digest(root: &str, tally: &Tally) {
     let config = Config::parse("[[client]]\noutput = \"out\"\nsources = [\"apis\"]\n").unwrap();
     let files = BTreeMap::from([
         (PathBuf::from("apis/Cargo.toml"), "[package]\nname = \"apis\"\n".to_owned()),
@@ -34,8 +39,14 @@ fn digest(root: &str) {
     let sources = Sources::load(&files, &config.clients[0].sources, &Packages::default());
     let layout = Layout::find(&files, &config.clients[0]).unwrap();
     match generate(&sources, &layout, &config, &config.clients[0]) {
-        Ok(files) => assert!(!files.is_empty()),
+        Ok(files) => {
+            assert!(!files.is_empty());
+            // A client without kinds shows nothing of the renderers.
+            let has_kind = files.iter().any(|file| file.text.contains("TypedClient<"));
+            tally.count(if has_kind { "generated" } else { "generated without kinds" });
+        }
         Err(errors) => {
+            tally.count("refused");
             assert!(!errors.is_empty());
             for error in &errors {
                 assert!(!error.message.is_empty());
@@ -120,6 +131,13 @@ fn soup() -> impl Strategy<Value = String> {
     prop::collection::vec(select(words()), 0..12).prop_map(|words| words.join(" "))
 }
 
+/// A soup, or valid attributes that may contradict each other.
+fn attributes() -> impl Strategy<Value = String> {
+    let examples = ATTRIBUTES.iter().map(|attribute| attribute.example).collect::<Vec<_>>();
+    let valid = prop::collection::vec(select(examples), 0..4).prop_map(|examples| examples.join(", "));
+    prop_oneof![soup(), valid]
+}
+
 fn name() -> impl Strategy<Value = String> {
     prop_oneof![
         select(vec![
@@ -143,7 +161,7 @@ fn name() -> impl Strategy<Value = String> {
 
 fn group_version() -> impl Strategy<Value = String> {
     prop_oneof![
-        select(vec![
+        4 => select(vec![
             "v1",
             "a.io/v1",
             "3d.io/v1",
@@ -155,8 +173,8 @@ fn group_version() -> impl Strategy<Value = String> {
             "new.io/v1"
         ])
         .prop_map(str::to_owned),
-        "[a-z0-9.-]{0,70}/[a-z0-9-]{0,10}",
-        any::<String>(),
+        1 => "[a-z0-9.-]{0,70}/[a-z0-9-]{0,10}",
+        1 => any::<String>(),
     ]
 }
 
@@ -183,42 +201,62 @@ fn condition() -> impl Strategy<Value = String> {
     })
 }
 
-proptest! {
-    #![proptest_config(cases(256))]
+/// Digests random values, each of which `write` turns into texts.
+fn digest_all<S: Strategy>(usual: u32, strategy: S, write: impl Fn(S::Value) -> Vec<String>) -> Tally {
+    let tally = Tally::new();
+    let tried = TestRunner::new(cases(usual)).run(&strategy, |value| {
+        for text in write(value) {
+            digest(&text, &tally);
+        }
+        Ok(())
+    });
+    tried.unwrap_or_else(|error| panic!("{error}"));
+    tally
+}
 
-    #[test]
-    fn any_text_is_digested(text in any::<String>()) {
-        digest(&text);
-    }
+#[test]
+fn any_text_is_digested() {
+    let tally = digest_all(256, any::<String>(), |text| vec![text]);
+    tally.require(&[("refused", 85)]);
+}
 
-    #[test]
-    fn any_words_in_an_attribute_are_digested(words in soup(), kind in name(), group_version in group_version(), words_of_group in soup()) {
-        digest(&format!(
+#[test]
+fn any_words_in_an_attribute_are_digested() {
+    let words_of_group = prop_oneof![soup(), Just(String::new())];
+    let parts = (attributes(), name(), group_version(), words_of_group);
+    let tally = digest_all(256, parts, |(words, kind, group_version, words_of_group)| {
+        vec![format!(
             "group_version!({group_version:?}, {words_of_group});\n\
              #[derive(GenClient)] #[genclient({words})] pub struct {kind} {{ pub metadata: ObjectMeta, pub status: Option<A> }}\n\
              #[derive(GenClientList)] pub struct {kind}List {{ pub metadata: ListMeta, pub items: Vec<{kind}> }}"
-        ));
-    }
+        )]
+    });
+    tally.require(&[("generated", 6), ("refused", 60)]);
+}
 
-    #[test]
-    fn any_kinds_and_plurals_together_are_digested(
-        group_versions in prop::collection::vec((group_version(), prop::collection::vec((name(), "[a-z][a-z0-9-]{0,6}"), 1..4)), 1..4),
-    ) {
+#[test]
+fn any_kinds_and_plurals_together_are_digested() {
+    let kinds = || prop::collection::vec((name(), "[a-z][a-z0-9-]{0,6}"), 1..4);
+    let tally = digest_all(256, prop::collection::vec((group_version(), kinds()), 1..4), |group_versions| {
         let mut text = String::new();
         for (number, (group_version, kinds)) in group_versions.iter().enumerate() {
             text += &format!("pub mod m{number} {{ group_version!({group_version:?});\n");
             for (kind, plural) in kinds {
-                text += &format!("#[derive(GenClient)] #[genclient(plural = {plural:?})] pub struct {kind} {{ pub metadata: ObjectMeta }}\n");
+                text += &format!(
+                    "#[derive(GenClient)] #[genclient(plural = {plural:?})] pub struct {kind} {{ pub metadata: ObjectMeta }}\n"
+                );
             }
             text += "}\n";
         }
-        digest(&text);
-    }
+        vec![text]
+    });
+    tally.require(&[("generated", 3), ("refused", 60)]);
+}
 
-    #[test]
-    fn any_imports_and_conditions_are_digested(
-        modules in prop::collection::vec((prop::collection::vec((import(), condition()), 0..6), condition()), 1..5),
-    ) {
+#[test]
+fn any_imports_and_conditions_are_digested() {
+    let imports = || prop::collection::vec((import(), condition()), 0..6);
+    let tally = digest_all(256, prop::collection::vec((imports(), condition()), 1..5), |modules| {
         let mut text = String::new();
         for (number, (imports, cfg)) in modules.iter().enumerate() {
             text += &format!("#[cfg({cfg})] pub mod m{number} {{ group_version!(\"a.io/v{number}\");\n");
@@ -228,45 +266,53 @@ proptest! {
             }
             text += "}\n";
         }
-        digest(&text);
-    }
-
-    #[test]
-    fn any_one_attribute_with_any_value_is_digested(attribute in select(ATTRIBUTES.iter().map(|a| a.name).collect::<Vec<_>>()), value in any::<String>(), kind in name()) {
-        for form in [format!("{attribute} = {value:?}"), format!("{attribute}({value:?}, {value:?})"), format!("{attribute}(name = {value:?}, verb = get)")] {
-            digest(&format!("group_version!(\"a.io/v1\");\n#[derive(GenClient)] #[genclient({form})] pub struct {kind} {{ pub metadata: ObjectMeta }}"));
-        }
-    }
+        vec![text]
+    });
+    tally.require(&[("generated", 7), ("refused", 60)]);
 }
 
-proptest! {
-    #![proptest_config(cases(128))]
+#[test]
+fn any_one_attribute_with_any_value_is_digested() {
+    let attribute = select(ATTRIBUTES.iter().map(|a| a.name).collect::<Vec<_>>());
+    let tally = digest_all(256, (attribute, any::<String>(), name()), |(attribute, value, kind)| {
+        let forms = [
+            format!("{attribute} = {value:?}"),
+            format!("{attribute}({value:?}, {value:?})"),
+            format!("{attribute}(name = {value:?}, verb = get)"),
+        ];
+        forms.map(|form| format!("group_version!(\"a.io/v1\");\n#[derive(GenClient)] #[genclient({form})] pub struct {kind} {{ pub metadata: ObjectMeta }}")).to_vec()
+    });
+    tally.require(&[("generated", 1), ("refused", 200)]);
+}
 
-    #[test]
-    fn a_fixture_with_bytes_changed_is_digested(
-        number in any::<prop::sample::Index>(),
-        edits in prop::collection::vec((any::<prop::sample::Index>(), 0..8usize, select(words())), 1..4),
-    ) {
+#[test]
+fn a_fixture_with_bytes_changed_is_digested() {
+    let edit = (any::<prop::sample::Index>(), 0..8usize, select(words()));
+    let changes = (any::<prop::sample::Index>(), prop::collection::vec(edit, 1..4));
+    let tally = digest_all(128, changes, |(number, edits)| {
         let mut text: Vec<char> = number.get(fixtures()).chars().collect();
         for (place, length, word) in edits {
             let start = place.index(text.len());
             let end = (start + length).min(text.len());
             text.splice(start..end, word.chars());
         }
-        digest(&text.into_iter().collect::<String>());
-    }
+        vec![text.into_iter().collect()]
+    });
+    tally.require(&[("generated", 7), ("refused", 30)]);
+}
 
-    #[test]
-    fn a_fixture_with_lines_moved_is_digested(
-        number in any::<prop::sample::Index>(),
-        moves in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..6),
-    ) {
+#[test]
+fn a_fixture_with_lines_moved_is_digested() {
+    let line = any::<prop::sample::Index>;
+    let moves = (line(), prop::collection::vec((line(), line()), 1..6));
+    let tally = digest_all(128, moves, |(number, moves)| {
         let mut lines: Vec<&str> = number.get(fixtures()).lines().collect();
         for (from, to) in moves {
             let line = lines.remove(from.index(lines.len()));
             let to = to.index(lines.len() + 1);
             lines.insert(to, line);
         }
-        digest(&lines.join("\n"));
-    }
+        vec![lines.join("\n")]
+    });
+    tally.require(&[("generated", 5), ("refused", 30)]);
 }

@@ -11,6 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use genclient_tally::Tally;
 use rand::RngExt as _;
 
 use super::support::{Workspace, kind_with, module};
@@ -46,6 +47,7 @@ fn is_whole(workspace: &Workspace) {
 
 #[test]
 fn of_two_runs_at_once_neither_undoes_the_other() {
+    let tally = Tally::new();
     let workspace = Workspace::new(&sources(VARIANTS[0]));
     for round in 0..rounds(10) {
         save(&workspace, VARIANTS[round % 2]);
@@ -54,10 +56,13 @@ fn of_two_runs_at_once_neither_undoes_the_other() {
         sleep(Duration::from_millis(rand::rng().random_range(0..30)));
         save(&workspace, VARIANTS[(round + 1) % 2]);
         let mut second = spawn(&workspace, &["generate"]);
+        let both_run = first.try_wait().unwrap().is_none();
+        tally.count(if both_run { "two runs at once" } else { "one after the other" });
         assert_eq!(first.wait().unwrap().code(), Some(0));
         assert_eq!(second.wait().unwrap().code(), Some(0));
         is_whole(&workspace);
     }
+    tally.require(&[("two runs at once", 1)]);
 }
 
 #[test]
@@ -69,18 +74,19 @@ fn a_killed_run_leaves_a_tree_that_the_next_one_mends() {
     save(&workspace, VARIANTS[1]);
     workspace.generate();
     let whole = whole.elapsed();
-    let mut interrupted = 0;
+    let tally = Tally::new();
     for round in 0..rounds(25) {
         save(&workspace, VARIANTS[round % 2]);
         let mut run = spawn(&workspace, &["generate"]);
         sleep(whole.mul_f64(rand::rng().random_range(0.0..1.1)));
         run.kill().unwrap();
-        interrupted += usize::from(run.wait().unwrap().code() != Some(0));
+        tally.count(if run.wait().unwrap().code() == Some(0) { "ended" } else { "killed" });
+        tally.add("half a tree", usize::from(workspace.path("generated/client/.genclient").exists()));
         workspace.generate();
         is_whole(&workspace);
         assert_eq!(workspace.read("generated/client/src/by_hand.rs"), "// written by hand\n");
     }
-    assert!(interrupted > 0, "no run was killed in time");
+    tally.require(&[("killed", 5)]);
 }
 
 #[test]
@@ -98,7 +104,7 @@ fn a_run_that_is_killed_while_it_prints_crds_leaves_a_tree_that_the_next_one_men
     let whole = Instant::now();
     generate(&["generate"]);
     let whole = whole.elapsed();
-    let mut interrupted = 0;
+    let tally = Tally::new();
     for round in 0..rounds(25) {
         let variant = round % 2;
         save(&workspace, VARIANTS[variant]);
@@ -107,27 +113,40 @@ fn a_run_that_is_killed_while_it_prints_crds_leaves_a_tree_that_the_next_one_men
         let mut run = command.spawn().unwrap();
         sleep(whole.mul_f64(rand::rng().random_range(0.0..1.1)));
         run.kill().unwrap();
-        interrupted += usize::from(run.wait().unwrap().code() != Some(0));
+        tally.count(if run.wait().unwrap().code() == Some(0) { "ended" } else { "killed" });
+        tally.add("half a tree", usize::from(workspace.path("client/.genclient").exists()));
         generate(&["generate"]);
         generate(&["generate", "--check"]);
         assert!(!workspace.path("client/.genclient").exists());
         assert!(workspace.path("client/crds/a.example.com.yaml").exists());
         assert_eq!(workspace.path("client/crds/b.example.com.yaml").exists(), variant == 1);
     }
-    assert!(interrupted > 0, "no run was killed in time");
+    tally.require(&[("killed", 5)]);
 }
 
 #[test]
 fn a_run_that_is_asked_to_end_leaves_the_old_tree_or_the_new_one() {
+    let tally = Tally::new();
     let workspace = Workspace::new(&sources(VARIANTS[0]));
     workspace.generate();
+    let whole = Instant::now();
+    save(&workspace, VARIANTS[1]);
+    workspace.generate();
+    let whole = whole.elapsed();
     for round in 0..rounds(25) {
         let before = workspace.tree();
-        save(&workspace, VARIANTS[(round + 1) % 2]);
+        save(&workspace, VARIANTS[round % 2]);
         let mut run = spawn(&workspace, &["generate"]);
-        sleep(Duration::from_millis(rand::rng().random_range(0..60)));
+        // It listens to signals once it has read the sources.
+        sleep(whole.mul_f64(rand::rng().random_range(0.4..1.1)));
         signal(&run, if round % 2 == 0 { "INT" } else { "TERM" });
-        match run.wait().unwrap().code() {
+        let code = run.wait().unwrap().code();
+        tally.count(match code {
+            Some(0) => "ended",
+            Some(_) => "interrupted",
+            None => "ended by the signal",
+        });
+        match code {
             // Before it listens a signal ends it as it ends any program.
             Some(130) | None => {
                 let generated = |path: &&std::path::PathBuf| path.starts_with("generated");
@@ -143,6 +162,7 @@ fn a_run_that_is_asked_to_end_leaves_the_old_tree_or_the_new_one() {
         }
         is_whole(&workspace);
     }
+    tally.require(&[("interrupted", 1)]);
 }
 
 fn signal(child: &Child, name: &str) {

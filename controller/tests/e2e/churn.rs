@@ -9,12 +9,13 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+        atomic::{AtomicBool, Ordering::SeqCst},
     },
     time::Duration,
 };
 
 use genclient_runtime::{ListParams, ObjectMeta, Patch};
+use genclient_tally::Tally;
 use genclient_testenv::{Neutron, require_servers};
 use http::Method;
 use neutron_client::fake::Fake;
@@ -64,8 +65,8 @@ fn subnet_of(spec: &NetworkSpec) -> Option<Subnet> {
 /// What happened in a run.
 #[derive(Default)]
 struct History {
-    /// The number of changes.
-    written: AtomicUsize,
+    /// The changes, the refusals, the kills, and what was changed in Neutron.
+    tally: Tally,
     /// Whether the writers delete nothing any more.
     growing: AtomicBool,
     /// The subnets of all good specs that each uid ever had.
@@ -79,6 +80,20 @@ impl History {
         let mut good = self.good.lock();
         let specs = good.entry(written.metadata.uid.clone().unwrap()).or_default();
         specs.extend(subnet_of(&written.spec));
+    }
+
+    /// The number of changes.
+    fn written(&self) -> usize {
+        ["create", "patch", "delete"].map(|change| self.tally.of(change)).iter().sum()
+    }
+
+    /// Counts the kill of a controller.
+    fn kill(&self, victim: &Controller) {
+        self.tally.count(match victim.count(&["processing network"]) {
+            0 => "kill before the first object",
+            _ => "kill after the first object",
+        });
+        self.tally.add("kill in the middle of an object", usize::from(victim.is_busy()));
     }
 
     fn see(&self, found: &Found) {
@@ -109,7 +124,7 @@ impl Writers {
 
     /// Lets them write so many more changes, and go on until so many objects exist; then ends them.
     async fn finish(self, cluster: &Cluster<'_>, more: usize, objects: usize) -> Arc<History> {
-        let written = async || self.history.written.load(SeqCst);
+        let written = async || self.history.written();
         let goal = written().await + more;
         eventually("the writers get on", written, |now| *now >= goal).await;
         let networks = cluster.networks();
@@ -142,23 +157,29 @@ async fn write(
         let name = format!("net-{}", rng.random_range(0..names));
         let spec = random_spec(&mut rng);
         let kinds = if history.growing.load(SeqCst) { 4 } else { 5 };
-        let outcome = match rng.random_range(0..kinds) {
+        let is_bad = subnet_of(&spec).is_none();
+        let (what, outcome) = match rng.random_range(0..kinds) {
             0 | 1 => {
                 let metadata = ObjectMeta { name: Some(name), ..ObjectMeta::default() };
-                networks.create(&Network { metadata, spec }).await.map(|new| history.write(&new))
+                let created = networks.create(&Network { metadata, spec }).await;
+                ("create", created.map(|new| history.write(&new)))
             }
             2 | 3 => {
                 let patch = Patch::merge(&json!({ "spec": spec }));
-                networks.patch(&name, &patch).await.map(|changed| history.write(&changed))
+                let changed = networks.patch(&name, &patch).await;
+                ("patch", changed.map(|changed| history.write(&changed)))
             }
-            _ => networks.delete(&name).await.map(drop),
+            _ => ("delete", networks.delete(&name).await.map(drop)),
         };
         match outcome {
-            Ok(()) => history.written.fetch_add(1, SeqCst),
+            Ok(()) => {
+                history.tally.count(what);
+                history.tally.add("bad spec", usize::from(is_bad && what != "delete"));
+            }
             // What another writer did first, or what the finalizer still holds, is no failure of this one.
             Err(error) => {
                 assert!(error.is_not_found() || error.is_already_exists() || error.is_conflict(), "{error}");
-                0
+                history.tally.count("refused");
             }
         };
         tokio::time::sleep(pause.mul_f64(rng.random())).await;
@@ -271,6 +292,7 @@ async fn churn_in_a_fake(name: &str, flags: &[&str], kills: usize) {
     for _ in 0..kills {
         // From before its first list until long after.
         tokio::time::sleep(Duration::from_millis(rng.random_range(20..1500))).await;
+        writers.history.kill(&controller);
         controller.kill9().await;
         controller = cluster.controller(&args);
     }
@@ -281,9 +303,22 @@ async fn churn_in_a_fake(name: &str, flags: &[&str], kills: usize) {
     };
     let history = writers.finish(&cluster, names * 2, names / 2).await;
     history.see(&found().await);
-    eprintln!("{name}: {} changes, {kills} kills", history.written.load(SeqCst));
     let left = settles(&cluster, vec![controller], &history, found).await;
     assert!(left >= names / 2 && left < names, "{left} objects are left");
+    for request in &fake.state.lock().requests {
+        history.tally.count(request.split(['?', ' ']).next().unwrap_or_default());
+    }
+    history.tally.require(&[
+        ("create", 10),
+        ("patch", 7),
+        ("delete", 3),
+        ("bad spec", 1),
+        ("refused", 10),
+        ("POST", 20),
+        ("PUT", 5),
+        ("DELETE", 5),
+        ("kill after the first object", usize::from(kills > 0)),
+    ]);
 }
 
 #[tokio::test]
@@ -328,7 +363,12 @@ fn observe(
 }
 
 /// Renames networks of this installation to the names of other objects, until it is aborted.
-fn rename(neutron: Arc<TestNeutron<'static>>, names: usize, mut rng: StdRng) -> tokio::task::JoinHandle<()> {
+fn rename(
+    neutron: Arc<TestNeutron<'static>>,
+    names: usize,
+    mut rng: StdRng,
+    history: Arc<History>,
+) -> tokio::task::JoinHandle<()> {
     tokio::spawn(async move {
         loop {
             tokio::time::sleep(Duration::from_millis(rng.random_range(100..2000))).await;
@@ -339,6 +379,7 @@ fn rename(neutron: Arc<TestNeutron<'static>>, names: usize, mut rng: StdRng) -> 
                 let body = json!({ "network": { "name": name } });
                 // It can be gone already.
                 neutron.request(Method::PUT, &format!("/networks/{id}"), Some(body)).await;
+                history.tally.count("rename");
             }
         }
     })
@@ -393,7 +434,7 @@ async fn crash_run(name: &str, flags: &[&str]) {
     let mut controllers = vec![start(), start()];
     let writers = Writers::start(&cluster, names, Duration::from_millis(400), &mut rng);
     let observer = observe(ours.clone(), cluster.namespace.clone(), writers.history.clone());
-    let renamer = rename(ours.clone(), names, StdRng::seed_from_u64(rng.random()));
+    let renamer = rename(ours.clone(), names, StdRng::seed_from_u64(rng.random()), writers.history.clone());
     let (mut kills, mut freezes) = (0, 0);
     while kills < deaths {
         tokio::time::sleep(Duration::from_millis(rng.random_range(20..4000))).await;
@@ -409,16 +450,16 @@ async fn crash_run(name: &str, flags: &[&str]) {
             }
         }
         kills += 1;
-        controllers.swap_remove(victim).kill9().await;
+        let victim = controllers.swap_remove(victim);
+        writers.history.kill(&victim);
+        victim.kill9().await;
         controllers.push(start());
     }
     let history = writers.finish(&cluster, names, names / 2).await;
     renamer.abort();
     observer.abort();
-    let (written, seen) = (history.written.load(SeqCst), history.seen.lock().len());
-    eprintln!(
-        "{name}: {written} changes of {names} names, {kills} kills, {freezes} freezes, {seen} networks seen working"
-    );
+    history.tally.add("freeze", freezes);
+    history.tally.add("network seen working", history.seen.lock().len());
     let found = async || {
         let (networks, subnets) = (everything.networks().await, everything.subnets().await);
         by_uid(&networks, &subnets, &cluster.namespace)
@@ -427,6 +468,16 @@ async fn crash_run(name: &str, flags: &[&str]) {
     assert!(left >= names / 2, "{left} objects are left");
     assert_eq!(foreign(&everything, &cluster.namespace).await, before, "what is another's is as it was");
     neighbour.stop().await;
+    history.tally.require(&[
+        ("create", 10),
+        ("patch", 10),
+        ("delete", 5),
+        ("bad spec", 1),
+        ("refused", 10),
+        ("rename", 1),
+        ("network seen working", 2),
+        ("kill after the first object", 1),
+    ]);
 }
 
 #[tokio::test]

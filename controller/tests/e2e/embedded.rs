@@ -2,6 +2,7 @@
 
 use std::{ffi::OsString, path::Path, process::Stdio, time::Duration};
 
+use genclient_tally::Tally;
 use genclient_testenv::{Server, ensure_installed, require_servers};
 use tokio::{io::AsyncWriteExt, process::Command};
 
@@ -152,6 +153,7 @@ async fn a_restart_with_the_data_file_keeps_everything() {
 #[tokio::test]
 async fn a_kill_in_the_middle_loses_no_object_that_kubectl_has_created() {
     require_servers!(ControlPlane);
+    let tally = Tally::new();
     let embedded = Embedded::with_data();
     let mut created: Vec<String> = Vec::new();
     for round in 0..numbers(3, 20) {
@@ -175,6 +177,8 @@ async fn a_kill_in_the_middle_loses_no_object_that_kubectl_has_created() {
         let before = created.len();
         created.extend(answered);
         assert!(created.len() > before, "{said}");
+        tally.add("created", created.len() - before);
+        tally.add("interrupted", usize::from(created.len() - before < names.len()));
     }
     let (controller, config) = embedded.start().await;
     let table = embedded.kubectl(&config, &["get", "networks", "--output=name"], "").await;
@@ -182,6 +186,7 @@ async fn a_kill_in_the_middle_loses_no_object_that_kubectl_has_created() {
         assert!(table.lines().any(|line| line.ends_with(&format!("/{name}"))), "{name} is lost");
     }
     controller.stop().await;
+    tally.require(&[("created", 5), ("interrupted", 1)]);
 }
 
 #[tokio::test]

@@ -8,8 +8,9 @@ use std::{
 };
 
 use bytes::Bytes;
+use genclient_tally::Tally;
 use http::{Method, Request};
-use proptest::prelude::*;
+use proptest::{prelude::*, test_runner::TestRunner};
 use serde_json::{Value, json};
 
 use super::{
@@ -149,22 +150,48 @@ fn zeros_that_a_loss_of_power_left_at_the_end_are_cut_off() {
     assert_eq!(fs::metadata(&path).unwrap().len(), length as u64);
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
-
-    #[test]
-    fn no_contents_make_it_panic(
-        noise in proptest::collection::vec(any::<u8>(), 1..300),
-        header in any::<bool>(),
-    ) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("data");
-        let mut bytes = if header { HEADER.as_bytes().to_vec() } else { Vec::new() };
-        bytes.extend(noise);
+#[test]
+fn no_contents_make_it_panic() {
+    let tally = Tally::new();
+    let folder = tempfile::tempdir().unwrap();
+    let path = example(folder.path());
+    let valid = fs::read(&path).unwrap();
+    // Noise after nothing, after the header, and in the middle of a valid file.
+    let noise = (proptest::collection::vec(any::<u8>(), 1..300), 0..3, any::<prop::sample::Index>());
+    let config = ProptestConfig { cases: 256, ..ProptestConfig::with_source_file(file!()) };
+    let tried = TestRunner::new(config).run(&noise, |(noise, start, place)| {
+        let bytes = match start {
+            0 => noise,
+            1 => [HEADER.as_bytes(), &noise].concat(),
+            _ => {
+                let mut bytes = valid.clone();
+                let place = HEADER.len() + place.index(bytes.len() - HEADER.len());
+                let end = (place + noise.len()).min(bytes.len());
+                bytes.splice(place..end, noise);
+                bytes
+            }
+        };
         fs::write(&path, &bytes).unwrap();
-        prop_assert!(open(&path).is_err());
-        prop_assert_eq!(fs::read(&path).unwrap(), bytes);
-    }
+        match open(&path) {
+            Err(error) => {
+                tally.count(match error {
+                    DataError::Damaged { in_snapshot: true, .. } => "damaged snapshot",
+                    DataError::Damaged { .. } => "damaged record",
+                    DataError::NotOurs { .. } => "not a data file",
+                    _ => "other error",
+                });
+                prop_assert_eq!(fs::read(&path).unwrap(), bytes);
+            }
+            Ok(server) => {
+                tally.count("read up to the noise");
+                let names = names(&server);
+                prop_assert!(names.iter().all(|name| ["a", "b", "c"].contains(&name.as_str())), "{names:?}");
+            }
+        }
+        Ok(())
+    });
+    tried.unwrap_or_else(|error| panic!("{error}"));
+    tally.require(&[("not a data file", 20), ("damaged snapshot", 40), ("damaged record", 8)]);
 }
 
 #[test]

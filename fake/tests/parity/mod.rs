@@ -13,6 +13,7 @@ use std::{
 
 use futures::{StreamExt, stream};
 use genclient_fake::schema::StructuralSchema;
+use genclient_tally::Tally;
 use http::{Request, StatusCode};
 use kube::{Client, client::Body};
 use serde_json::{Value, json};
@@ -38,6 +39,8 @@ static NEXT: AtomicUsize = AtomicUsize::new(0);
 
 pub struct Server {
     client: Client,
+    /// What the server answered.
+    pub tally: Tally,
 }
 
 /// A kind that exists on the server.
@@ -122,7 +125,23 @@ fn refused(status: &Value) -> Answer {
 
 impl Server {
     pub fn new(client: Client) -> Self {
-        Self { client }
+        Self { client, tally: Tally::new() }
+    }
+
+    /// Counts an answer of the server, and the reasons of a refusal.
+    fn count(&self, answer: &Answer, sent: &Value) {
+        match answer {
+            Answer::Accepted(_, unknown) if !unknown.is_empty() => self.tally.count("accepted and pruned"),
+            Answer::Accepted(stored, _) if *stored != strip(sent.clone()) => {
+                self.tally.count("accepted and defaulted");
+            }
+            Answer::Accepted(..) => self.tally.count("accepted"),
+            Answer::Refused(causes) => {
+                self.tally.count("refused");
+                let reasons: BTreeSet<_> = causes.iter().map(|(reason, ..)| reason.as_str()).collect();
+                reasons.into_iter().for_each(|reason| self.tally.count(reason));
+            }
+        }
     }
 
     async fn send(&self, method: &str, path: &str, body: &Value) -> (StatusCode, Value) {
@@ -209,6 +228,7 @@ impl Server {
             for (i, spec) in case.questions.into_iter().enumerate() {
                 let object = kind.object(&format!("x{i}"), spec);
                 let (theirs, ours) = (self.create(&kind, &object).await, ours(&schema, &object, None));
+                self.count(&theirs, &object);
                 if theirs != ours {
                     let spec = &object["spec"];
                     differences
@@ -272,6 +292,7 @@ impl Server {
                     }
                     tokio::time::sleep(Duration::from_millis(200)).await;
                 };
+                self.count(&theirs, &object);
                 if theirs != ours {
                     let (old, new) = (&old["spec"], &object["spec"]);
                     differences.push(format!(
@@ -292,10 +313,14 @@ impl Server {
             let schema = case.spec;
             let theirs = match self.create_kind(&schema).await {
                 Ok(kind) => {
+                    self.tally.count("accepted");
                     self.delete_kind(&kind).await;
                     None
                 }
-                Err(answer) => Some(answer),
+                Err(answer) => {
+                    self.count(&answer, &schema);
+                    Some(answer)
+                }
             };
             let ours = StructuralSchema::new(&schema).err().map(|errors| {
                 let causes = errors.causes.into_iter();

@@ -80,7 +80,8 @@ fn string_length(text: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
+    use genclient_tally::Tally;
+    use proptest::{prelude::*, test_runner::TestRunner};
     use serde_json::{Value, json};
 
     use super::*;
@@ -122,9 +123,8 @@ mod tests {
         }
     }
 
-    /// Any JSON value.
-    fn value() -> impl Strategy<Value = Value> {
-        let text = r#"[\[\]{}"\\:,ab]{0,6}"#;
+    /// Any JSON value whose texts have these characters.
+    fn value(text: &'static str) -> impl Strategy<Value = Value> {
         let leaf =
             prop_oneof![Just(json!(null)), any::<i32>().prop_map(Value::from), text.prop_map(Value::from)];
         leaf.prop_recursive(4, 32, 6, move |inner| {
@@ -136,14 +136,33 @@ mod tests {
         })
     }
 
-    proptest! {
-        #[test]
-        fn the_end_of_any_array_is_found(
-            items in prop::collection::vec(value(), 0..6),
-            rest in r#"[\[\]{}"\\:,ab]{0,9}"#,
-        ) {
-            let array = Value::from(items).to_string();
-            prop_assert_eq!(array_length(format!("{array}{rest}").as_bytes()), Some(array.len()));
-        }
+    #[test]
+    fn the_end_of_any_array_is_found() {
+        let tally = Tally::new();
+        let of_hard_texts = prop::collection::vec(value(r#"[\[\]{}"\\:,ab]{0,6}"#), 0..6);
+        // Like managed fields: the first bracket that closes is the end.
+        let of_easy_texts = prop::collection::vec(value("[{}:,ab]{0,6}"), 0..3);
+        let arrays = (prop_oneof![of_hard_texts, of_easy_texts], r#"[\[\]{}"\\:,ab]{0,9}"#);
+        let tried =
+            TestRunner::new(ProptestConfig::with_source_file(file!())).run(&arrays, |(items, rest)| {
+                let array = Value::from(items).to_string();
+                let inside = &array[1..array.len() - 1];
+                tally.add("with a bracket inside", usize::from(inside.contains(['[', ']'])));
+                tally.add("with a backslash inside", usize::from(inside.contains('\\')));
+                tally.add(
+                    "with strings only",
+                    usize::from(inside.contains('"') && !inside.contains(['[', '\\'])),
+                );
+                tally.add("followed by a bracket", usize::from(rest.contains(']')));
+                prop_assert_eq!(array_length(format!("{array}{rest}").as_bytes()), Some(array.len()));
+                Ok(())
+            });
+        tried.unwrap_or_else(|error| panic!("{error}"));
+        tally.require(&[
+            ("with a bracket inside", 40),
+            ("with a backslash inside", 20),
+            ("with strings only", 2),
+            ("followed by a bracket", 12),
+        ]);
     }
 }

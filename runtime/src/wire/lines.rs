@@ -98,7 +98,8 @@ impl LineBatch {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
+    use genclient_tally::Tally;
+    use proptest::{prelude::*, test_runner::TestRunner};
 
     use super::*;
 
@@ -132,18 +133,37 @@ mod tests {
         assert!(lines.push(&chunk).is_err());
     }
 
-    proptest! {
-        #[test]
-        fn lines_do_not_depend_on_how_the_body_is_split_into_chunks(
-            text in prop::collection::vec(prop::sample::select(b"ab\n".to_vec()), 0..60),
-            cuts in prop::collection::vec(0usize..60, 0..8),
-            take_often in any::<bool>(),
-        ) {
+    #[test]
+    fn lines_do_not_depend_on_how_the_body_is_split_into_chunks() {
+        let tally = Tally::new();
+        let bodies = (
+            prop::collection::vec(prop::sample::select(b"ab\n".to_vec()), 0..60),
+            prop::collection::vec(0usize..60, 0..8),
+            any::<bool>(),
+        );
+        let config = ProptestConfig::with_source_file(file!());
+        let tried = TestRunner::new(config).run(&bodies, |(text, cuts, take_often)| {
             let mut cuts: Vec<_> = cuts.into_iter().map(|cut| cut.min(text.len())).collect();
             cuts.extend([0, text.len()]);
             cuts.sort_unstable();
             let chunks: Vec<_> = cuts.windows(2).map(|cut| &text[cut[0]..cut[1]]).collect();
-            prop_assert_eq!(lines_of(&chunks, take_often), lines_of(&[&text], false));
-        }
+            let expected = lines_of(&[&text], false);
+            tally.add(if take_often { "line taken early" } else { "line" }, expected.0.len());
+            tally.add("incomplete", usize::from(expected.1));
+            let spans = |cut: &&usize| cut.checked_sub(1).is_some_and(|before| text[before] != b'\n');
+            tally.add(
+                "line in two chunks",
+                cuts.iter().filter(|cut| **cut < text.len()).filter(spans).count(),
+            );
+            prop_assert_eq!(lines_of(&chunks, take_often), expected);
+            Ok(())
+        });
+        tried.unwrap_or_else(|error| panic!("{error}"));
+        tally.require(&[
+            ("line", 200),
+            ("line taken early", 200),
+            ("line in two chunks", 80),
+            ("incomplete", 50),
+        ]);
     }
 }

@@ -117,26 +117,36 @@ impl Index {
 mod tests {
     use std::collections::BTreeSet;
 
-    use proptest::prelude::*;
+    use genclient_tally::Tally;
+    use proptest::{prelude::*, test_runner::TestRunner};
 
     use super::*;
 
-    proptest! {
-        #[test]
-        fn a_slot_is_found_from_its_insertion_to_its_removal_whatever_else_has_its_hash(
-            steps in prop::collection::vec((any::<bool>(), 0u32..12, 0u32..20), 0..200),
-        ) {
+    #[test]
+    fn a_slot_is_found_from_its_insertion_to_its_removal_whatever_else_has_its_hash() {
+        let tally = Tally::new();
+        let steps = prop::collection::vec((any::<bool>(), 0u32..12, 0u32..20), 0..200);
+        let config = ProptestConfig::with_source_file(file!());
+        let tried = TestRunner::new(config).run(&steps, |steps| {
             let (mut index, mut model) = (Index::default(), BTreeSet::new());
             // Hashes that meet at the end of the table, too.
             let hash_of = |number: u32| number.wrapping_sub(6);
             for (adds, number, slot) in steps {
                 let hash = hash_of(number);
+                let shares_hash = model.iter().any(|other: &(u32, u32)| other.0 == hash && other.1 != slot);
+                let length = index.places.len();
                 if !adds {
                     index.remove(hash, slot);
-                    model.remove(&(hash, slot));
+                    tally.count(match (model.remove(&(hash, slot)), shares_hash) {
+                        (true, true) => "removed one of several with a hash",
+                        (true, false) => "removed",
+                        (false, _) => "absent",
+                    });
                 } else if model.insert((hash, slot)) {
                     index.insert(hash, slot);
+                    tally.count(if shares_hash { "inserted another with a hash" } else { "inserted" });
                 }
+                tally.add("grown", usize::from(index.places.len() > length.max(FEW)));
                 prop_assert_eq!(index.len(), model.len());
                 for &(hash, slot) in &model {
                     prop_assert_eq!(index.find(hash, |other| other == slot), Some(slot));
@@ -144,6 +154,16 @@ mod tests {
                 let is_there = index.find(hash, |other| other == slot).is_some();
                 prop_assert_eq!(is_there, model.contains(&(hash, slot)));
             }
-        }
+            Ok(())
+        });
+        tried.unwrap_or_else(|error| panic!("{error}"));
+        tally.require(&[
+            ("inserted", 900),
+            ("inserted another with a hash", 2500),
+            ("removed", 35),
+            ("removed one of several with a hash", 400),
+            ("absent", 3500),
+            ("grown", 150),
+        ]);
     }
 }

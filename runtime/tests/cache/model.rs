@@ -9,11 +9,15 @@ use std::collections::BTreeMap;
 
 use futures::{FutureExt, StreamExt};
 use genclient_runtime::{
-    ObjectKey, SharedInformer,
-    informer::EventStream,
+    Event, FinalState, ObjectKey, SharedInformer,
+    informer::{Cause, EventStream},
     reflector::{Delta, InvalidObject, Scope},
 };
-use proptest::{prelude::*, test_runner::FileFailurePersistence};
+use genclient_tally::Tally;
+use proptest::{
+    prelude::*,
+    test_runner::{FileFailurePersistence, TestRunner},
+};
 
 use crate::support::*;
 
@@ -169,15 +173,22 @@ struct Listener {
 }
 
 impl Listener {
-    fn hear(&mut self, at_most: usize) {
+    fn hear(&mut self, at_most: usize, tally: &Tally) {
         for _ in 0..at_most {
             let Some(Some(event)) = self.events.next().now_or_never() else { return };
+            tally.count(match &event {
+                Event::Added { .. } => "heard of an addition",
+                Event::Updated { cause: Cause::Resync, .. } => "heard of a resync",
+                Event::Updated { .. } => "heard of an update",
+                Event::Deleted { final_state: FinalState::Unknown, .. } => "heard of a missed deletion",
+                Event::Deleted { .. } => "heard of a deletion",
+            });
             self.view.hear(&event);
         }
     }
 }
 
-async fn live_through(steps: Vec<Step>) {
+async fn live_through(steps: Vec<Step>, tally: &Tally) {
     let informer = resyncing();
     let mut listeners = vec![Listener { events: informer.events(), view: View::default() }];
     let feed = run(&informer);
@@ -192,53 +203,80 @@ async fn live_through(steps: Vec<Step>) {
     server.relist().await;
     for step in steps {
         match step {
-            Step::Put(number) => server.put(number, true).await,
-            Step::Spoil(number) => server.put(number, false).await,
+            Step::Put(number) => {
+                tally.count(match server.objects.get(&number) {
+                    None => "create",
+                    Some(stored) if stored.decodes => "update",
+                    Some(_) => "repair",
+                });
+                server.put(number, true).await;
+            }
+            Step::Spoil(number) => {
+                let exists = server.objects.contains_key(&number);
+                tally.count(if exists { "spoil" } else { "create what does not decode" });
+                server.put(number, false).await;
+            }
             Step::Delete(number) => {
-                server.delete(number).await;
+                if server.delete(number).await.is_some() {
+                    tally.count("delete");
+                }
             }
             Step::Recreate(number) => {
-                server.delete(number).await;
+                if server.delete(number).await.is_some() {
+                    tally.count("recreate");
+                }
                 server.put(number, true).await;
             }
             Step::Flicker(number) => {
                 if let Some(stored) = server.delete(number).await {
+                    tally.count("flicker");
                     server.objects.insert(number, stored);
                     server.put(number, true).await;
                 }
             }
             Step::Cut => {
+                tally.add("cut", usize::from(server.watched));
                 server.stale = Some(server.list());
                 server.watched = false;
             }
-            Step::Relist => server.relist().await,
+            Step::Relist => {
+                tally.count(if server.watched { "relist" } else { "relist after a cut" });
+                server.relist().await;
+            }
             Step::StaleRelist => {
                 // An old list is followed by the watch with which a reflector continues, which begins
                 // at the old version: at its end the cache has got every change again.
                 if let (true, Some(stale)) = (server.watched, server.stale.take()) {
+                    tally.count("stale relist");
                     server.tell(stale).await;
                     server.relist().await;
                 }
             }
             Step::Bookmark => {
+                tally.add("bookmark", usize::from(server.watched));
                 let resource_version = server.version.to_string();
                 server.tell(Delta::Bookmark { scope: Scope::All, resource_version }).await;
             }
-            Step::Resync => tokio::time::sleep(RESYNC).await,
+            Step::Resync => {
+                tally.add("resync of objects", usize::from(!informer.store().is_empty()));
+                tokio::time::sleep(RESYNC).await;
+            }
             Step::Run => quiet().await,
             Step::Join => {
                 if listeners.len() < 4 {
+                    tally.add("join after the first object", usize::from(!informer.store().is_empty()));
                     listeners.push(Listener { events: informer.events(), view: View::default() });
                 }
             }
             Step::Leave(who) => {
                 if who > 0 && who < listeners.len() {
+                    tally.count("leave");
                     listeners.swap_remove(who);
                 }
             }
             Step::Hear(who, count) => {
                 if let Some(listener) = listeners.get_mut(who) {
-                    listener.hear(count);
+                    listener.hear(count, tally);
                 }
             }
         }
@@ -252,7 +290,7 @@ async fn live_through(steps: Vec<Step>) {
     reached(&informer, server.version).await;
     assert_is_server(&informer, &server);
     for listener in &mut listeners {
-        listener.hear(2 * OBJECTS);
+        listener.hear(2 * OBJECTS, tally);
         assert_eq!(listener.events.backlog(), 0, "at most two events per key");
         listener.view.assert_is(&informer);
     }
@@ -285,8 +323,10 @@ fn cases() -> u32 {
     if std::env::var_os("GENCLIENT_LONG").is_some() { 10_000 } else { 300 }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig {
+#[test]
+fn at_rest_the_cache_is_the_server_and_every_view_is_the_cache() {
+    let tally = Tally::new();
+    let config = ProptestConfig {
         cases: cases(),
         max_shrink_iters: 20_000,
         failure_persistence: Some(Box::new(FileFailurePersistence::Direct(concat!(
@@ -294,17 +334,38 @@ proptest! {
             "/tests/cache/model.proptest-regressions"
         )))),
         ..ProptestConfig::default()
-    })]
-
-    #[test]
-    fn at_rest_the_cache_is_the_server_and_every_view_is_the_cache(
-        steps in prop::collection::vec(step(), 1..120)
-    ) {
+    };
+    let tried = TestRunner::new(config).run(&prop::collection::vec(step(), 1..120), |steps| {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .start_paused(true)
             .build()
             .expect("a runtime");
-        runtime.block_on(live_through(steps));
-    }
+        runtime.block_on(live_through(steps, &tally));
+        Ok(())
+    });
+    tried.unwrap_or_else(|error| panic!("{error}"));
+    tally.require(&[
+        ("create", 500),
+        ("update", 700),
+        ("repair", 50),
+        ("spoil", 80),
+        ("create what does not decode", 50),
+        ("delete", 250),
+        ("recreate", 150),
+        ("flicker", 80),
+        ("cut", 100),
+        ("relist", 200),
+        ("relist after a cut", 80),
+        ("stale relist", 25),
+        ("bookmark", 100),
+        ("resync of objects", 120),
+        ("join after the first object", 100),
+        ("leave", 30),
+        ("heard of an addition", 1200),
+        ("heard of an update", 150),
+        ("heard of a resync", 40),
+        ("heard of a deletion", 100),
+        ("heard of a missed deletion", 80),
+    ]);
 }

@@ -3,11 +3,8 @@
 //! By default it is short; `GENCLIENT_LONG=1` runs it with 100,000 objects and 1,000,000 events.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-        mpsc::sync_channel,
-    },
+    collections::BTreeSet,
+    sync::{Arc, mpsc::sync_channel},
     thread,
     time::Duration,
 };
@@ -16,6 +13,7 @@ use genclient_runtime::{
     Event,
     reflector::{Delta, Scope},
 };
+use genclient_tally::Tally;
 use parking_lot::Mutex;
 
 use crate::support::*;
@@ -25,13 +23,16 @@ const HANDLERS: usize = 50;
 /// The last event of every key, without the objects.
 type Seen = Arc<Mutex<std::collections::HashMap<String, u64>>>;
 
-fn hear(seen: &Seen, event: &Event<Item>) {
+/// Notes an event, and returns its kind.
+fn hear(seen: &Seen, event: &Event<Item>) -> &'static str {
     let version = event.object().version.parse().expect("a number");
     let name = event.object().name.clone();
-    match event {
-        Event::Deleted { .. } => seen.lock().remove(&name),
-        _ => seen.lock().insert(name, version),
+    let (what, _) = match event {
+        Event::Added { .. } => ("heard of an addition", seen.lock().insert(name, version)),
+        Event::Updated { .. } => ("heard of an update", seen.lock().insert(name, version)),
+        Event::Deleted { .. } => ("heard of a deletion", seen.lock().remove(&name)),
     };
+    what
 }
 
 /// The resident memory of this process in bytes, if the system reports it.
@@ -49,26 +50,28 @@ async fn nothing_is_lost_and_memory_is_bounded_in_a_long_run() {
     let stuck = informer.add_event_handler(move |_: &Event<Item>| {
         let _ = blocked.recv();
     });
-    let panics = Arc::new(AtomicU64::new(0));
+    let tally = Tally::new();
     let handlers: Vec<_> = (1..HANDLERS)
         .map(|number| {
-            let seen = Seen::default();
+            // Each has its own tally, so that the handlers do not wait for each other.
+            let (seen, heard) = (Seen::default(), Arc::new(Tally::new()));
             let registration = informer.add_event_handler({
-                let (seen, panics) = (seen.clone(), panics.clone());
+                let (seen, heard) = (seen.clone(), heard.clone());
                 let mut calls = 0_u64;
                 move |event: &Event<Item>| {
-                    hear(&seen, event);
+                    heard.count(hear(&seen, event));
                     calls += 1;
                     if number % 10 == 1 && calls.is_multiple_of(64) {
+                        heard.count("slow call");
                         thread::sleep(Duration::from_micros(200));
                     }
                     if number % 10 == 2 && calls.is_multiple_of(1000) {
-                        panics.fetch_add(1, Ordering::Relaxed);
+                        heard.count("panic");
                         std::panic::resume_unwind(Box::new("on purpose"));
                     }
                 }
             });
-            (registration, seen)
+            (registration, seen, heard)
         })
         .collect();
     let feed = run(&informer);
@@ -76,7 +79,7 @@ async fn nothing_is_lost_and_memory_is_bounded_in_a_long_run() {
     feed.send([list(1, (0..objects).map(|number| item(&name(number), 1, 1)).collect())]).await;
     assert!(informer.wait_for_sync().await);
     let before = resident();
-    let mut version = 1;
+    let (mut version, mut deleted) = (1, BTreeSet::new());
     // A fixed generator makes the test the same on every machine.
     let mut random = 0x9E37_79B9_7F4A_7C15_u64;
     for _ in 0..events {
@@ -84,16 +87,21 @@ async fn nothing_is_lost_and_memory_is_bounded_in_a_long_run() {
         random ^= random >> 7;
         random ^= random << 17;
         version += 1;
-        let name = name(random % objects);
-        let delta = match random % 16 {
-            0 => Delta::Delete(item(&name, 1, version)),
-            _ => Delta::Upsert(item(&name, 1, version)),
+        let number = random % objects;
+        let name = name(number);
+        // These bits do not depend on the number, so any object is deleted at times and then created again.
+        let delta = if (random >> 32).is_multiple_of(16) {
+            tally.count(if deleted.insert(number) { "delete" } else { "delete what does not exist" });
+            Delta::Delete(item(&name, 1, version))
+        } else {
+            tally.count(if deleted.remove(&number) { "create again" } else { "update" });
+            Delta::Upsert(item(&name, 1, version))
         };
         feed.send([delta]).await;
     }
     reached(&informer, version).await;
     assert!(stuck.backlog() as u64 <= objects);
-    for (registration, seen) in &handlers {
+    for (registration, seen, heard) in &handlers {
         eventually("everything is handled", || registration.backlog() == 0 && registration.has_synced())
             .await;
         // The last event has left the backlog, and may still be in the handler's hands.
@@ -105,8 +113,22 @@ async fn nothing_is_lost_and_memory_is_bounded_in_a_long_run() {
             seen.len() == snapshot.len() && snapshot.iter().all(is_newest)
         })
         .await;
+        for what in
+            ["heard of an addition", "heard of an update", "heard of a deletion", "slow call", "panic"]
+        {
+            tally.add(what, heard.of(what));
+        }
     }
-    assert!(panics.load(Ordering::Relaxed) > 0, "some did panic");
+    tally.require(&[
+        ("update", 5000),
+        ("delete", 300),
+        ("create again", 300),
+        ("heard of an addition", 10000),
+        ("heard of an update", 2000),
+        ("heard of a deletion", 500),
+        ("slow call", 50),
+        ("panic", 3),
+    ]);
     if let (Some(before), Some(after)) = (before, resident()) {
         // The stuck handler may hold one old and one new state per key. The tables of the test grow too.
         let bound = 2 * before + objects * HANDLERS as u64 * 128 + (64 << 20);

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use futures::StreamExt;
+use genclient_tally::Tally;
 use http::Response;
 use http_body_util::BodyStream;
 use kube::client::Body as HttpBody;
@@ -55,9 +56,30 @@ pub async fn run(target: &Target, scenario: &Scenario) -> (String, Vec<Exchange>
     for step in &scenario.steps {
         let shown = run.show(step);
         let answer = run.step(step).await;
+        count(&target.answers, &step.action, &answer);
         exchanges.push(Exchange { shown, answer });
     }
     (id, exchanges)
+}
+
+/// Counts an answer: a success by its verb and its resource, a failure by its code and reason, events by their type.
+fn count(answers: &Tally, action: &Action, answer: &Value) {
+    for event in answer["events"].as_array().into_iter().flatten() {
+        answers.count(format!("event {}", event["type"].as_str().unwrap_or("without a type")));
+    }
+    let Action::Request(request) = action else { return };
+    match answer["status"].as_u64() {
+        None => answers.count("no answer"),
+        Some(..400) => {
+            let (verb, resource) = request.verb_and_resource();
+            answers.count(verb);
+            answers.count(resource);
+        }
+        Some(code) => {
+            let reason = answer["body"]["reason"].as_str().unwrap_or("without a reason");
+            answers.count(format!("{code} {reason}"));
+        }
+    }
 }
 
 impl<'a> Run<'a> {

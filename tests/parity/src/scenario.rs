@@ -72,6 +72,35 @@ pub struct Request {
     pub body: Body,
 }
 
+impl Request {
+    /// The verb and the resource with its subresource, such as `update` of `widgets/status`.
+    pub fn verb_and_resource(&self) -> (String, String) {
+        let path = self.path.split('?').next().unwrap_or_default().trim_start_matches('/');
+        let mut parts: Vec<_> = path.split('/').collect();
+        parts.drain(..parts.len().min(if path.starts_with("apis/") { 3 } else { 2 }));
+        if parts.len() > 2 && parts[0] == "namespaces" {
+            parts.drain(..2);
+        }
+        let (resource, has_name) = (parts.first().copied().unwrap_or_default(), parts.len() > 1);
+        let resource = parts.get(2).map_or(resource.to_owned(), |part| format!("{resource}/{part}"));
+        let verb = match self.method {
+            "GET" if has_name => "get",
+            "GET" => "list",
+            "POST" => "create",
+            "PUT" => "update",
+            "DELETE" if has_name => "delete",
+            "DELETE" => "delete collection",
+            "PATCH" => {
+                let format = self.headers.iter().find(|(name, _)| *name == "content-type");
+                format.map_or("patch", |(_, format)| format.trim_start_matches("application/"))
+            }
+            other => other,
+        };
+        let dry = if self.path.contains("dryRun=All") { "dry run of " } else { "" };
+        (format!("{dry}{verb}"), resource)
+    }
+}
+
 /// The body of a request.
 #[derive(Clone, Debug)]
 pub enum Body {

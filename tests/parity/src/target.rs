@@ -1,7 +1,11 @@
 //! The servers that scenarios run on.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
+use genclient_tally::Tally;
 use genclient_testenv::{Builder, Error, TestEnv};
 use http::{Response, header::USER_AGENT};
 use kube::client::Body;
@@ -18,6 +22,8 @@ use crate::{
 pub struct Target {
     /// The name in reports.
     pub name: &'static str,
+    /// What it answered to scenarios.
+    pub answers: Arc<Tally>,
     server: Server,
     client: kube::Client,
 }
@@ -51,14 +57,14 @@ impl Target {
         // A retry hides an answer.
         config.default_retry = false;
         let client = kube::Client::try_from(config).expect("the configuration makes a client");
-        Self { name, server: Server::Real(env), client }.prepared().await
+        Self { name, answers: Arc::default(), server: Server::Real(env), client }.prepared().await
     }
 
     /// A new fake.
     pub async fn fake() -> Self {
         let server = genclient_fake::Server::new();
         let client = server.client();
-        Self { name: "fake", server: Server::Fake(server), client }.prepared().await
+        Self { name: "fake", answers: Arc::default(), server: Server::Fake(server), client }.prepared().await
     }
 
     async fn prepared(self) -> Self {

@@ -52,6 +52,32 @@ async fn every_scenario_gives_the_same_answers_on_both_servers() {
     assert!(unequal.is_empty(), "{} steps differ (- real, + fake):\n{}", unequal.len(), report(&unequal));
     if chosen().is_none() {
         assert!(stale.is_empty(), "these accepted differences are none any more: {stale:#?}");
+        real.answers.require(&[
+            ("create", 140),
+            ("update", 16),
+            ("apply-patch+yaml", 35),
+            ("merge-patch+json", 30),
+            ("json-patch+json", 7),
+            ("strategic-merge-patch+json", 5),
+            ("delete", 20),
+            ("delete collection", 4),
+            ("get", 25),
+            ("list", 50),
+            ("400 BadRequest", 70),
+            ("403 Forbidden", 1),
+            ("404 NotFound", 25),
+            ("405 MethodNotAllowed", 5),
+            ("406 NotAcceptable", 2),
+            ("409 AlreadyExists", 2),
+            ("409 Conflict", 13),
+            ("413 RequestEntityTooLarge", 1),
+            ("415 UnsupportedMediaType", 4),
+            ("422 Invalid", 85),
+            ("event ADDED", 9),
+            ("event MODIFIED", 4),
+            ("event DELETED", 4),
+            ("event BOOKMARK", 1),
+        ]);
     }
 }
 
@@ -65,6 +91,15 @@ async fn what_is_forgotten_is_gone_on_both_servers() {
     }
     let unequal = judge(found, &accepted()).0;
     assert!(unequal.is_empty(), "{} steps differ (- real, + fake):\n{}", unequal.len(), report(&unequal));
+    real.answers.require(&[
+        ("410 Expired", 1),
+        ("504 Timeout", 1),
+        ("event ERROR", 1),
+        ("event ADDED", 1),
+        ("create", 5),
+        ("list", 1),
+        ("merge-patch+json", 1),
+    ]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -78,6 +113,36 @@ async fn random_sequences_give_the_same_answers_on_both_servers() {
     if let Err(report) = checked {
         panic!("(- real, + fake) {report}");
     }
+    real.answers.require(&[
+        ("create", 1400),
+        ("update", 190),
+        ("apply-patch+yaml", 800),
+        ("merge-patch+json", 190),
+        ("json-patch+json", 40),
+        ("strategic-merge-patch+json", 10),
+        ("delete", 110),
+        ("delete collection", 140),
+        ("get", 100),
+        ("list", 1100),
+        ("dry run of create", 45),
+        ("dry run of update", 15),
+        ("dry run of apply-patch+yaml", 90),
+        ("dry run of delete", 12),
+        ("configmaps", 1400),
+        ("widgets", 1400),
+        ("widgets/status", 70),
+        ("widgets/scale", 14),
+        ("gadgets", 1400),
+        ("400 BadRequest", 70),
+        ("404 NotFound", 2000),
+        ("409 AlreadyExists", 270),
+        ("409 Conflict", 70),
+        ("415 UnsupportedMediaType", 100),
+        ("422 Invalid", 170),
+        ("event ADDED", 2000),
+        ("event MODIFIED", 600),
+        ("event DELETED", 140),
+    ]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -87,6 +152,16 @@ async fn garbage_is_answered_with_the_same_status_on_both_servers() {
     if let Err(report) = GARBAGE.run(&real, &fake, garbage::scenarios(), random::count(100)).await {
         panic!("(- real, + fake) {report}");
     }
+    real.answers.require(&[
+        ("list", 1),
+        ("400 BadRequest", 20),
+        ("404 NotFound", 90),
+        ("404 without a reason", 50),
+        ("405 MethodNotAllowed", 40),
+        ("406 NotAcceptable", 5),
+        ("415 UnsupportedMediaType", 25),
+        ("422 Invalid", 1),
+    ]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -99,6 +174,21 @@ async fn every_method_on_every_path_is_answered_with_the_same_status_on_both_ser
     eprintln!("{} scenarios of paths in {:.0?}", scenarios.len(), started.elapsed());
     let unequal = judge(found, &accepted()).0;
     assert!(unequal.is_empty(), "{} steps differ (- real, + fake):\n{}", unequal.len(), report(&unequal));
+    real.answers.require(&[
+        ("create", 20),
+        ("merge-patch+json", 5),
+        ("delete", 14),
+        ("delete collection", 1),
+        ("get", 18),
+        ("list", 2),
+        ("HEAD", 13),
+        ("400 BadRequest", 90),
+        ("404 NotFound", 1000),
+        ("404 without a reason", 600),
+        ("405 MethodNotAllowed", 240),
+        ("409 AlreadyExists", 9),
+        ("422 Invalid", 7),
+    ]);
 }
 
 /// Shows that nothing random is left in the answers, and that no scenario depends on chance.

@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use genclient_runtime::{
     ListParams, ObjectMeta, Patch, k8s_openapi::api::apps::v1::Deployment, owner::is_controlled_by,
 };
+use genclient_tally::Tally;
 use genclient_testenv::{TestEnv, require_servers};
 use kubernetes_client::clientset::{Clientset as Kubernetes, typed::apps::v1::DeploymentClient};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -138,11 +139,17 @@ async fn what_is_deleted_while_it_is_down_is_removed_without_a_garbage_collector
 }
 
 /// Creates, scales and deletes Deployments at random.
-async fn write(deployments: DeploymentClient, names: usize, changes: usize, mut rng: StdRng) {
+async fn write(
+    deployments: DeploymentClient,
+    names: usize,
+    changes: usize,
+    mut rng: StdRng,
+    tally: Arc<Tally>,
+) {
     let labels = json!({ "app": "web" });
     for _ in 0..changes {
         let name = format!("web-{}", rng.random_range(0..names));
-        let done = match rng.random_range(0..5) {
+        let (what, done) = match rng.random_range(0..5) {
             0 | 1 => {
                 let spec = json!({
                     "replicas": 0,
@@ -154,14 +161,16 @@ async fn write(deployments: DeploymentClient, names: usize, changes: usize, mut 
                 });
                 let metadata = ObjectMeta { name: Some(name), ..ObjectMeta::default() };
                 let spec = serde_json::from_value(spec).unwrap();
-                deployments.create(&Deployment { metadata, spec, status: None }).await.map(drop)
+                let deployment = Deployment { metadata, spec, status: None };
+                ("create", deployments.create(&deployment).await.map(drop))
             }
             2 | 3 => {
                 let patch = Patch::merge(&json!({ "spec": { "replicas": rng.random_range(0..9) } }));
-                deployments.patch(&name, &patch).await.map(drop)
+                ("scale", deployments.patch(&name, &patch).await.map(drop))
             }
-            _ => deployments.delete(&name).await.map(drop),
+            _ => ("delete", deployments.delete(&name).await.map(drop)),
         };
+        tally.count(if done.is_ok() { what } else { "refused" });
         if let Err(error) = done {
             assert!(error.is_not_found() || error.is_already_exists() || error.is_conflict(), "{error}");
         }
@@ -213,13 +222,16 @@ async fn networks_and_neutron_equal_the_deployments_after_churn_with_sudden_deat
     let cluster = Arc::new(cluster);
     let start: [&dyn Fn() -> Controller; 2] =
         [&|| cluster.controller(&[]), &|| cluster.example("deployment_network", &[])];
-    let writer =
-        tokio::spawn(write(deployments(&cluster), names, changes, StdRng::seed_from_u64(rng.random())));
+    let tally = Arc::new(Tally::new());
+    let writer_rng = StdRng::seed_from_u64(rng.random());
+    let writer = tokio::spawn(write(deployments(&cluster), names, changes, writer_rng, tally.clone()));
     let (mut running, mut killed) = (start.map(|start| Some(start())), 0);
     while killed < kills || !writer.is_finished() {
         tokio::time::sleep(Duration::from_millis(rng.random_range(20..1500))).await;
-        let which = rng.random_range(0..2);
+        let which = killed % 2;
         if let Some(victim) = running[which].take() {
+            tally.count(["kill of the Network controller", "kill of the chain"][which]);
+            tally.add("kill in the middle of an object", usize::from(victim.is_busy()));
             victim.kill9().await;
         }
         // Some changes happen while it is down.
@@ -239,6 +251,13 @@ async fn networks_and_neutron_equal_the_deployments_after_churn_with_sudden_deat
     }
     assert_eq!(now().await, [""; 0], "and after their end");
     let left = cluster.networks().list(&ListParams::default()).await.unwrap().items.len();
-    eprintln!("chain: {changes} changes of {names} Deployments, {killed} kills, {left} are left");
     assert!(left > 0 && left <= names);
+    tally.require(&[
+        ("create", 8),
+        ("scale", 8),
+        ("delete", 4),
+        ("refused", 10),
+        ("kill of the Network controller", 4),
+        ("kill of the chain", 4),
+    ]);
 }

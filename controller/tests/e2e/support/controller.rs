@@ -111,6 +111,20 @@ impl Controller {
         self.lines(texts).len()
     }
 
+    /// Whether it has begun to process a spec, and logged no outcome for that object since.
+    pub fn is_busy(&self) -> bool {
+        let lines = self.lines(&["key="]);
+        let begins = |line: &str| line.contains("processing network");
+        let word =
+            |line: &str, name: &str| line.split(' ').find(|word| word.starts_with(name)).map(str::to_owned);
+        let spec = |line: &str| ["key=", "cidr=", "gateway="].map(|name| word(line, name));
+        lines.iter().filter(|line| begins(line)).any(|line| {
+            // A spec that is processed again, such as after a change of the metadata, may have no second outcome.
+            let since = lines.iter().skip_while(|other| !begins(other) || spec(other) != spec(line));
+            !since.into_iter().any(|later| !begins(later) && word(later, "key=") == word(line, "key="))
+        })
+    }
+
     /// Waits for a line that contains all of these texts.
     pub async fn says(&self, texts: &[&str]) {
         self.says_times(1, texts).await;

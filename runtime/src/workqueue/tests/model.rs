@@ -8,7 +8,8 @@ use std::{
     },
 };
 
-use proptest::{collection::vec, prelude::*, sample::select};
+use genclient_tally::Tally;
+use proptest::{collection::vec, prelude::*, sample::select, test_runner::TestRunner};
 use tokio::time::advance;
 
 use super::*;
@@ -35,18 +36,34 @@ fn step() -> impl Strategy<Value = Step> {
     let key = || 0..KEYS;
     let priority = || select(vec![Priority::LOW, Priority::NORMAL, Priority::HIGH]);
     let held = || 0..4_usize;
+    // A queue that is shut down refuses everything, so most sequences do not shut it down.
     prop_oneof![
-        8 => (key(), priority()).prop_map(|(key, priority)| Step::Add(key, priority)),
-        4 => (key(), priority(), 0..40_u64).prop_map(|(key, priority, ms)| Step::AddAfter(key, priority, ms)),
-        2 => key().prop_map(Step::Cancel),
-        12 => Just(Step::Next),
-        5 => held().prop_map(Step::Done),
-        2 => (held(), 1..40_u64).prop_map(|(held, ms)| Step::RequeueAfter(held, ms)),
-        2 => held().prop_map(Step::Retry),
-        1 => held().prop_map(Step::Drop),
-        6 => (1..30_u64).prop_map(Step::Advance),
+        40 => (key(), priority()).prop_map(|(key, priority)| Step::Add(key, priority)),
+        20 => (key(), priority(), 0..40_u64).prop_map(|(key, priority, ms)| Step::AddAfter(key, priority, ms)),
+        10 => key().prop_map(Step::Cancel),
+        60 => Just(Step::Next),
+        25 => held().prop_map(Step::Done),
+        10 => (held(), 1..40_u64).prop_map(|(held, ms)| Step::RequeueAfter(held, ms)),
+        10 => held().prop_map(Step::Retry),
+        5 => held().prop_map(Step::Drop),
+        30 => (1..30_u64).prop_map(Step::Advance),
         1 => Just(Step::Shutdown),
     ]
+}
+
+/// A step of a sequence in which one key of low priority waits behind all others.
+fn contested() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        1 => Just(Step::Add(0, Priority::LOW)),
+        6 => (1..KEYS).prop_map(|key| Step::Add(key, Priority::HIGH)),
+        4 => Just(Step::Next),
+        3 => Just(Step::Done(0)),
+        1 => step(),
+    ]
+}
+
+fn sequence() -> impl Strategy<Value = Vec<Step>> {
+    prop_oneof![3 => vec(step(), 1..120), 1 => vec(contested(), 1..120)]
 }
 
 /// The behaviour of the queue, in lists that are searched from end to end.
@@ -61,6 +78,8 @@ struct Model {
     failures: BTreeMap<u8, u32>,
     now: u64,
     count: u64,
+    /// How many delays have ended.
+    ended: usize,
     overtakes: u32,
     closed: bool,
 }
@@ -118,6 +137,7 @@ impl Model {
         while let Some(&(at, _, key, priority)) = self.delays.first()
             && at <= self.now
         {
+            self.ended += 1;
             self.enqueue(key, priority);
         }
     }
@@ -163,7 +183,17 @@ impl Model {
     }
 }
 
-async fn follows_the_model(steps: Vec<Step>) -> Result<(), TestCaseError> {
+fn name<K>(added: &Added<K>) -> &'static str {
+    match added {
+        Added::Queued => "queued",
+        Added::Merged => "merged",
+        Added::Rerun => "rerun",
+        Added::Delayed => "delayed",
+        Added::Refused(_) => "refused",
+    }
+}
+
+async fn follows_the_model(steps: Vec<Step>, tally: &Tally) -> Result<(), TestCaseError> {
     let limiter = ExponentialBackoff::new(Duration::from_millis(5), Duration::from_millis(5 << 10));
     let queue = WorkQueue::builder("model").rate_limiter(limiter).build();
     let mut model = Model::default();
@@ -172,6 +202,7 @@ async fn follows_the_model(steps: Vec<Step>) -> Result<(), TestCaseError> {
         match step {
             Step::Add(key, priority) => {
                 let expected = if model.closed { Added::Refused(key) } else { model.enqueue(key, priority) };
+                tally.count(name(&expected));
                 prop_assert_eq!(queue.add_with(key, priority), expected);
             }
             Step::AddAfter(key, priority, ms) => {
@@ -180,26 +211,35 @@ async fn follows_the_model(steps: Vec<Step>) -> Result<(), TestCaseError> {
                     0 => model.enqueue(key, priority),
                     ms => model.delay(key, priority, ms),
                 };
+                tally.count(name(&expected));
                 let options = AddOptions::new().priority(priority).after(Duration::from_millis(ms));
                 prop_assert_eq!(queue.add_with(key, options), expected);
             }
             Step::Cancel(key) => {
                 let before = model.delays.len();
                 model.delays.retain(|delay| delay.2 != key);
-                prop_assert_eq!(queue.cancel_delay(&key), model.delays.len() < before);
+                let cancelled = model.delays.len() < before;
+                tally.add("cancelled", usize::from(cancelled));
+                prop_assert_eq!(queue.cancel_delay(&key), cancelled);
             }
             Step::Next => {
+                let overtakes = model.overtakes;
                 let expected = if model.closed { None } else { model.next() };
+                tally.add("next", usize::from(expected.is_some()));
+                tally.add("overtook", usize::from(model.overtakes > overtakes));
+                tally.add("oldest after seven", usize::from(overtakes == 7 && model.overtakes == 0));
                 let item = tokio::task::coop::unconstrained(queue.next()).now_or_never().flatten();
                 prop_assert_eq!(item.as_ref().map(|item| (*item.key(), item.priority())), expected);
                 held.extend(item);
             }
             Step::Done(n) if n < held.len() => {
+                tally.count(if model.running[n].2.is_some() { "done with a rerun" } else { "done" });
                 model.failures.remove(held[n].key());
                 held.remove(n).done();
                 model.finish(n, None);
             }
             Step::RequeueAfter(n, ms) if n < held.len() => {
+                tally.count("requeued");
                 model.failures.remove(held[n].key());
                 held.remove(n).requeue_after(Duration::from_millis(ms));
                 model.finish(n, Some(ms));
@@ -207,8 +247,14 @@ async fn follows_the_model(steps: Vec<Step>) -> Result<(), TestCaseError> {
             Step::Retry(n) | Step::Drop(n) if n < held.len() => {
                 let delay = model.retry_delay(*held[n].key());
                 match step {
-                    Step::Retry(_) => held.remove(n).retry(),
-                    _ => drop(held.remove(n)),
+                    Step::Retry(_) => {
+                        tally.count("retried");
+                        held.remove(n).retry();
+                    }
+                    _ => {
+                        tally.count("dropped");
+                        drop(held.remove(n));
+                    }
                 }
                 model.finish(n, Some(delay));
             }
@@ -241,6 +287,10 @@ async fn follows_the_model(steps: Vec<Step>) -> Result<(), TestCaseError> {
                 expected.unfinished.sort_unstable();
                 let mut report = report;
                 report.unfinished.sort_unstable();
+                tally.count("shut down");
+                tally.add("reported as queued", expected.queued.len());
+                tally.add("reported as delayed", expected.delayed.len());
+                tally.add("reported as unfinished", expected.unfinished.len());
                 prop_assert_eq!(report, expected);
             }
             Step::Done(_) | Step::RequeueAfter(..) | Step::Retry(_) | Step::Drop(_) => {}
@@ -253,6 +303,7 @@ async fn follows_the_model(steps: Vec<Step>) -> Result<(), TestCaseError> {
         let locked = queue.inner.locked.lock();
         prop_assert_eq!(locked.state.running(), model.running.len());
     }
+    tally.add("ended delay", model.ended);
     // Finished keys leave nothing behind.
     held.into_iter().for_each(Item::done);
     queue.shutdown_now();
@@ -260,14 +311,38 @@ async fn follows_the_model(steps: Vec<Step>) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-proptest! {
-    /// `PROPTEST_CASES` sets the number of sequences.
-    #[test]
-    fn every_sequence_of_calls_does_what_the_model_does(steps in vec(step(), 1..120)) {
+/// `PROPTEST_CASES` sets the number of sequences.
+#[test]
+fn every_sequence_of_calls_does_what_the_model_does() {
+    let tally = Tally::new();
+    let config = ProptestConfig::with_source_file(file!());
+    let tried = TestRunner::new(config).run(&sequence(), |steps| {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        runtime.block_on(follows_the_model(steps))?;
-    }
+        runtime.block_on(follows_the_model(steps, &tally))
+    });
+    tried.unwrap_or_else(|error| panic!("{error}"));
+    tally.require(&[
+        ("queued", 400),
+        ("merged", 400),
+        ("rerun", 200),
+        ("delayed", 200),
+        ("refused", 100),
+        ("cancelled", 20),
+        ("next", 600),
+        ("overtook", 150),
+        ("oldest after seven", 1),
+        ("done", 200),
+        ("done with a rerun", 100),
+        ("requeued", 60),
+        ("retried", 60),
+        ("dropped", 30),
+        ("ended delay", 150),
+        ("shut down", 15),
+        ("reported as queued", 10),
+        ("reported as delayed", 8),
+        ("reported as unfinished", 20),
+    ]);
 }
 
 /// Writers change numbers and add their keys; workers read them. If no key is lost, the workers have
@@ -293,11 +368,12 @@ async fn fifty_workers_lose_no_key_and_never_share_one() {
     );
     let limiter = ExponentialBackoff::new(Duration::from_micros(10), Duration::from_millis(1));
     let queue = WorkQueue::builder("concurrent").rate_limiter(limiter).build();
+    let tally = Arc::new(Tally::new());
     let running = tokio::spawn({
-        let (queue, cells) = (queue.clone(), cells.clone());
+        let (queue, cells, tally) = (queue.clone(), cells.clone(), tally.clone());
         async move {
             let reconcile = move |key: usize| {
-                let cells = cells.clone();
+                let (cells, tally) = (cells.clone(), tally.clone());
                 async move {
                     let cell = &cells[key];
                     assert!(!cell.held.swap(true, SeqCst), "two workers hold {key}");
@@ -306,12 +382,15 @@ async fn fifty_workers_lose_no_key_and_never_share_one() {
                     cell.held.store(false, SeqCst);
                     if newest % 17 == 3 && cell.seen.load(SeqCst) + 1 < newest {
                         cell.seen.store(newest - 1, SeqCst);
+                        tally.count("retried");
                         return Err("try again");
                     }
                     cell.seen.store(newest, SeqCst);
                     Ok(if newest % 5 == 0 {
+                        tally.count("requeued");
                         Action::requeue(Duration::from_millis(1))
                     } else {
+                        tally.count("done");
                         Action::await_change()
                     })
                 }
@@ -321,16 +400,17 @@ async fn fifty_workers_lose_no_key_and_never_share_one() {
     });
     let writers: Vec<_> = (0..4_usize)
         .map(|writer| {
-            let (queue, cells) = (queue.clone(), cells.clone());
+            let (queue, cells, tally) = (queue.clone(), cells.clone(), tally.clone());
             tokio::spawn(async move {
                 for change in 0..CHANGES {
                     let key = change * (writer * 2 + 7) % NUMBERS;
                     cells[key].newest.fetch_add(1, SeqCst);
-                    match change % 50 {
+                    let added = match change % 50 {
                         0 => queue.add_with(key, Priority::HIGH),
                         1 => queue.add_with(key, Priority::LOW),
                         _ => queue.add(key),
                     };
+                    tally.count(name(&added));
                     if change % 64 == 0 {
                         tokio::task::yield_now().await;
                     }
@@ -350,4 +430,12 @@ async fn fifty_workers_lose_no_key_and_never_share_one() {
     let report = queue.shutdown(Duration::from_secs(10)).await;
     assert!(report.unfinished.is_empty());
     running.await.unwrap();
+    tally.require(&[
+        ("queued", 1000),
+        ("merged", 10000),
+        ("rerun", 500),
+        ("done", 1000),
+        ("requeued", 500),
+        ("retried", 100),
+    ]);
 }

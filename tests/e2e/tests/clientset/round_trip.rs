@@ -7,6 +7,7 @@
 use std::{collections::BTreeMap, fmt::Debug};
 
 use genclient_runtime::{ObjectMeta, ValidationDirective};
+use genclient_tally::Tally;
 use genclient_testenv::require_servers;
 use proptest::{
     collection::{btree_map, vec},
@@ -69,6 +70,27 @@ async fn raw(clientset: &Clientset, path: String) -> Value {
     clientset.client().request(request).await.expect("the object is there")
 }
 
+/// How often each part occurs at least, of 48 objects.
+const FLOORS: [(&str, usize); 7] = [
+    ("object", 48),
+    ("labels", 8),
+    ("annotations", 8),
+    ("finalizers", 8),
+    ("empty text", 3),
+    ("text beyond ASCII", 3),
+    ("changed", 16),
+];
+
+/// Counts what an object has of the parts that may be absent or unusual.
+fn count(tally: &Tally, metadata: &ObjectMeta, texts: &[&str]) {
+    tally.count("object");
+    tally.add("labels", usize::from(metadata.labels.is_some()));
+    tally.add("annotations", usize::from(metadata.annotations.is_some()));
+    tally.add("finalizers", usize::from(metadata.finalizers.is_some()));
+    tally.add("empty text", texts.iter().filter(|text| text.is_empty()).count());
+    tally.add("text beyond ASCII", texts.iter().filter(|text| !text.is_ascii()).count());
+}
+
 /// Tries a property of random values on the server.
 fn try_random<S: Strategy>(strategy: S, property: impl AsyncFn(&Clientset, &str, S::Value))
 where
@@ -96,6 +118,7 @@ where
 #[test]
 fn random_networks_come_back_as_they_were_sent() {
     require_servers!();
+    let tally = Tally::new();
     let networks = (metadata(), network_spec(), network_spec());
     try_random(networks, async |clientset, namespace, (metadata, spec, next)| {
         let client = clientset.samplecrd_v1().networks(namespace);
@@ -116,12 +139,16 @@ fn random_networks_come_back_as_they_were_sent() {
             .expect("it is updated");
         assert_eq!(updated.spec, next);
         assert_eq!(client.get(&name).await.expect("it is there"), updated);
+        count(&tally, &updated.metadata, &[&updated.spec.cidr, &updated.spec.gateway]);
+        tally.add("changed", usize::from(sent["spec"] != serde_json::to_value(&next).expect("it is JSON")));
     });
+    tally.require(&FLOORS);
 }
 
 #[test]
 fn random_app_services_come_back_as_they_were_sent() {
     require_servers!();
+    let tally = Tally::new();
     // The server takes no negative number where the scale subresource reads the replicas.
     let app_services = (metadata(), app_service_spec(), app_service_spec(), 0..=i32::MAX);
     try_random(app_services, async |clientset, namespace, (metadata, spec, next, available_replicas)| {
@@ -151,5 +178,11 @@ fn random_app_services_come_back_as_they_were_sent() {
             .expect("it is updated");
         assert_eq!((&updated.spec, &updated.status), (&next, &created.status));
         assert_eq!(client.get(&name).await.expect("it is there"), updated);
+        count(&tally, &updated.metadata, &[&updated.spec.deployment_name]);
+        tally.add("changed", usize::from(created.spec != next));
+        tally.add("replicas", usize::from(next.replicas.is_some()));
+        tally.add("image", usize::from(next.image.is_some()));
     });
+    tally.require(&FLOORS);
+    tally.require(&[("replicas", 8), ("image", 8)]);
 }

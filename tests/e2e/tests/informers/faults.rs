@@ -3,12 +3,13 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
 use genclient_runtime::{FinalState, ListParams, Patch, factory::CacheSyncError};
+use genclient_tally::Tally;
 use genclient_testenv::require_servers;
 use samplecrd_client::{clientset::Clientset, informers::SharedInformerFactory};
 use serde_json::json;
@@ -83,10 +84,10 @@ async fn caches_and_handlers_converge_after_the_api_server_was_killed_under_load
     factory.start();
     factory.wait_for_cache_sync(PATIENCE).await.unwrap();
 
-    let (running, done) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
+    let (running, tally) = (Arc::new(AtomicBool::new(true)), Arc::new(Tally::new()));
     let writers: Vec<_> = (0..4)
         .map(|writer| {
-            let (networks, running, done) = (networks.clone(), running.clone(), done.clone());
+            let (networks, running, tally) = (networks.clone(), running.clone(), tally.clone());
             tokio::spawn(async move {
                 let mut round = 0;
                 while running.load(Ordering::Relaxed) {
@@ -94,22 +95,29 @@ async fn caches_and_handlers_converge_after_the_api_server_was_killed_under_load
                     let name = format!("n{writer}-{}", round % 7);
                     let change = Patch::merge(&json!({"spec": {"cidr": format!("round {round}")}}));
                     // While the server is away nothing succeeds, and that is no reason to stop.
-                    let outcome = match round % 5 {
-                        0 => networks.delete(&name).await.map(drop),
-                        1 | 2 => networks.create(&network(named(&name))).await.map(drop),
-                        _ => networks.patch(&name, &change).await.map(drop),
+                    let (what, outcome) = match round % 5 {
+                        0 => ("delete", networks.delete(&name).await.map(drop)),
+                        1 | 2 => ("create", networks.create(&network(named(&name))).await.map(drop)),
+                        _ => ("patch", networks.patch(&name, &change).await.map(drop)),
                     };
-                    done.fetch_add(usize::from(outcome.is_ok()), Ordering::Relaxed);
-                    if outcome.is_err_and(|error| error.code().is_none()) {
-                        tokio::time::sleep(Duration::from_millis(50)).await;
+                    match outcome.map_err(|error| error.code()) {
+                        Ok(()) => {
+                            tally.count(what);
+                            tally.count("done");
+                        }
+                        Err(None) => {
+                            tally.count("no answer");
+                            tokio::time::sleep(Duration::from_millis(50)).await;
+                        }
+                        Err(Some(code)) => tally.count(code.to_string()),
                     }
                 }
             })
         })
         .collect();
     let more_work = async || {
-        let goal = done.load(Ordering::Relaxed) + 50;
-        eventually("the writers get on", async || done.load(Ordering::Relaxed) >= goal).await;
+        let goal = tally.of("done") + 50;
+        eventually("the writers get on", async || tally.of("done") >= goal).await;
     };
     more_work().await;
     // With each outage the informer is more patient, up to half a minute, until there was a quiet time.
@@ -128,6 +136,7 @@ async fn caches_and_handlers_converge_after_the_api_server_was_killed_under_load
     assert!(!listed.is_empty());
     eventually("the server, the cache and the handler agree", async || agree(&listed, &informer, &record))
         .await;
+    tally.require(&[("create", 12), ("patch", 12), ("delete", 5), ("no answer", 1)]);
     factory.shutdown().await;
 }
 

@@ -8,6 +8,7 @@ use genclient_runtime::{
     apply::{ApplyConfiguration, ObjectMetaApply, extract},
     kube,
 };
+use genclient_tally::Tally;
 use genclient_testenv::require_servers;
 use k8s_openapi::{NamespaceResourceScope, apimachinery::pkg::apis::meta::v1::ObjectMeta};
 use kubernetes_client::apply::{
@@ -145,6 +146,7 @@ async fn check<A>(
             config
         })
         .collect();
+    let tally = &Tally::new();
     let tried = stream::iter(cases).map(|config| async move {
         let name = config.metadata().name.clone();
         client.apply(&config).field_manager("me").await.expect("it is applied");
@@ -152,12 +154,19 @@ async fn check<A>(
         let object = client.apply(&both).field_manager("another").await.expect("the other's is applied");
         let extracted: A = extract(&object, "me").expect("it can be extracted");
         assert_eq!(extracted, config, "{}", serde_json::to_string(&object).expect("it serializes"));
+        let metadata = config.metadata();
+        tally.add("labels", usize::from(metadata.labels.is_some()));
+        tally.add("annotations", usize::from(metadata.annotations.is_some()));
+        tally.add("finalizers", usize::from(metadata.finalizers.is_some()));
+        let managers = kube::Resource::meta(&object).managed_fields.as_ref().map_or(0, Vec::len);
+        tally.add("shared with another", usize::from(managers > 1));
         let version = |object: &A::Object| kube::Resource::meta(object).resource_version.clone();
         // A controller may write the object between two requests, but it comes to rest.
         let mut before = object;
         for attempt in 1.. {
             let again = client.apply(&extracted).field_manager("me").await.expect("it is applied again");
             if version(&again) == version(&before) {
+                tally.count("applied again");
                 break;
             }
             assert!(attempt < ATTEMPTS, "applying what was extracted changes {name} every time");
@@ -165,6 +174,13 @@ async fn check<A>(
         }
     });
     assert_eq!(tried.buffer_unordered(AT_ONCE).count().await, CASES);
+    tally.require(&[
+        ("labels", CASES / 6),
+        ("annotations", CASES / 6),
+        ("finalizers", CASES / 6),
+        ("shared with another", CASES),
+        ("applied again", CASES),
+    ]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -7,6 +7,7 @@ use std::fmt::Debug;
 
 use futures::{StreamExt as _, stream};
 use genclient_runtime::{Patch, TypedClient, client::ApiObject, kube};
+use genclient_tally::Tally;
 use genclient_testenv::require_servers;
 use k8s_openapi::{
     NamespaceResourceScope,
@@ -209,7 +210,7 @@ fn pairs<S: Strategy<Value = Value>>(object: impl Fn() -> S) -> impl Strategy<Va
     (object(), object())
 }
 
-/// Tries random pairs on the server, many at once, and returns how many there were.
+/// Tries random pairs on the server, many at once.
 async fn hold_for<K>(prefix: &str, pairs: impl Strategy<Value = (Value, Value)>, difference: Difference<K>)
 where
     K: ApiObject + PartialEq + kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>,
@@ -225,13 +226,21 @@ where
     let mut runner = TestRunner::default();
     let drawn: Vec<_> =
         (0..cases).map(|_| pairs.new_tree(&mut runner).expect("there is a pair").current()).collect();
+    let tally = &Tally::new();
     let results = stream::iter(drawn.into_iter().enumerate()).map(|(index, (old, new))| {
         let client = client.clone();
-        async move { try_pair(&client, &format!("case-{index}"), &old, &new, difference).await }
+        async move { try_pair(&client, &format!("case-{index}"), &old, &new, difference, tally).await }
     });
     let failures: Vec<_> =
         results.buffer_unordered(AT_ONCE).filter_map(async |result| result.err()).collect().await;
     assert!(failures.is_empty(), "{} of {cases} cases failed, such as: {}", failures.len(), failures[0]);
+    tally.require(&[
+        ("labels changed", CASES / 6),
+        ("annotations changed", CASES / 6),
+        ("finalizers changed", CASES / 6),
+        ("spec changed", CASES / 3),
+        ("field removed", CASES / 6),
+    ]);
 }
 
 async fn try_pair<K>(
@@ -240,6 +249,7 @@ async fn try_pair<K>(
     old: &Value,
     new: &Value,
     difference: Difference<K>,
+    tally: &Tally,
 ) -> Result<(), String>
 where
     K: ApiObject + PartialEq + kube::Resource<DynamicType = ()>,
@@ -251,19 +261,26 @@ where
     let new = as_change_of(&old, &new);
     let patch = difference(&old, &new).map_err(|error| case("difference", &error))?;
     let Some(patch) = patch else {
+        tally.count("no difference");
         let same = comparable(&old) == comparable(&new);
         return if same { Ok(()) } else { Err(case("no difference", &"but the objects differ")) };
     };
     let patched = client.patch(name, &patch).await;
     let patched = patched.map_err(|error| case(&format!("patch {:?}", patch.body()), &error))?;
-    match comparable(&patched) == comparable(&new) {
+    let (before, after) = (comparable(&old), comparable(&patched));
+    for field in ["labels", "annotations", "finalizers", "spec"] {
+        tally.add(format!("{field} changed"), usize::from(before[field] != after[field]));
+    }
+    let body = patch.body().map(Value::to_string).unwrap_or_default();
+    tally.add("field removed", usize::from(body.contains(":null") || body.contains("$patch")));
+    match after == comparable(&new) {
         true => Ok(()),
         false => Err(format!(
             "patch: {:?}\nbefore: {}\nexpected: {}\nafter: {}",
             patch.body(),
-            comparable(&old),
+            before,
             comparable(&new),
-            comparable(&patched)
+            after
         )),
     }
 }
