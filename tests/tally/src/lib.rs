@@ -60,7 +60,7 @@ impl Tally {
     }
 }
 
-/// Runs a command that compiles, and adds its duration to the file that `GENCLIENT_BUILDS` names.
+/// Runs a command that compiles, and adds its duration to the file that `GENCLIENT_BUILDS` names if it took a second.
 ///
 /// The command does not get `RUSTC_BOOTSTRAP`, which `hack/test.sh` sets for the test itself: it would compile its
 /// dependencies again.
@@ -70,11 +70,11 @@ impl Tally {
 pub fn nested_build(name: &str, command: &mut Command) -> Output {
     let start = Instant::now();
     let output = command.env_remove("RUSTC_BOOTSTRAP").output().expect("the command can be started");
-    if let Some(path) = std::env::var_os("GENCLIENT_BUILDS") {
-        let line = format!("{:>7.1}s  {name}\n", start.elapsed().as_secs_f64());
+    let (seconds, name) = (start.elapsed().as_secs_f64(), name.lines().next().unwrap_or_default());
+    if let Some(path) = std::env::var_os("GENCLIENT_BUILDS").filter(|_| seconds >= 1.0) {
         // The report is for people; a test does not fail for want of it.
         let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
-        let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));
+        let _ = file.and_then(|mut file| file.write_all(format!("{seconds:>7.1}s  {name}\n").as_bytes()));
     }
     output
 }
