@@ -156,7 +156,7 @@ run_program() {
 
 # Runs all programs, two at a time: while one waits for its servers, the other one has the processors. The slowest begin.
 tests() {
-  CARGO=$(command -v cargo) LD_LIBRARY_PATH=$(rustc --print sysroot)/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  CARGO=$(command -v cargo) LD_LIBRARY_PATH=$(rustc --print target-libdir)${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   export CARGO LD_LIBRARY_PATH work
   export -f run_program
   mkdir "$work/logs"
