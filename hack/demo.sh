@@ -80,7 +80,8 @@ subnets() {
 kubectl() { "$KUBECTL" "$@"; }
 
 say "Building the controller and the servers. The first time this takes about 10 minutes."
-cargo build --quiet --package samplecrd-controller
+# With the package of the servers, it has the dependencies that the tests have compiled.
+cargo build --quiet --package samplecrd-controller --package genclient-testenv
 hack/testenv/install.sh kubernetes neutron >"$work/install.log"
 target=$(cargo metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 
