@@ -207,6 +207,7 @@ main() {
     selection=()
     for part in "${parts[@]}"; do
       for package in $(packages_of "$part"); do selection+=(--package "$package"); done
+      if [ "$part" = runtime ]; then selection+=(--features genclient-runtime/cli); fi
     done
     hack/testenv/install.sh all || servers=false
     check "build" build
