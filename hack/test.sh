@@ -184,7 +184,9 @@ docs() {
 # What would be published has all its files. That it builds from them alone, with dependencies of its own, takes
 # minutes, and is a long check.
 packages() {
-  cargo package --quiet --allow-dirty --features k8s-openapi/latest ${GENCLIENT_LONG-"--no-verify"} \
+  local verify=(--no-verify)
+  if [ -n "${GENCLIENT_LONG:-}" ]; then verify=(); fi
+  cargo package --quiet --allow-dirty --features k8s-openapi/latest "${verify[@]}" \
     --package genclient --package genclient-fake --package genclient-macros --package genclient-merge \
     --package genclient-runtime
 }
@@ -229,7 +231,7 @@ main() {
   install "install Neutron and Keystone" neutron keystone
   check "lints" lints
   check "build" build
-  if [ "$failed" -eq 0 ] || [ -s "$work/programs" ]; then check "tests" tests; fi
+  if [ -s "$work/programs" ]; then check "tests" tests; fi
   check "tests in documentation" cargo test --quiet --doc --workspace
   check "documentation" docs
   check "generated files" hack/verify-codegen.sh

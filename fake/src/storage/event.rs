@@ -41,7 +41,7 @@ pub(crate) struct Event {
 }
 
 /// What an object looks like: two forms of it have different fields or another `apiVersion`.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct Form {
     prefix: String,
     schema: u64,
@@ -51,12 +51,16 @@ impl Form {
     fn of(kind: &Kind) -> Self {
         Self { prefix: kind.prefix.clone(), schema: kind.fingerprint }
     }
+
+    fn is_of(&self, kind: &Kind) -> bool {
+        self.prefix == kind.prefix && self.schema == kind.fingerprint
+    }
 }
 
 /// Returns the value of a form, which is kept for the form that asks first.
 fn shared<T: Clone>(slot: &OnceLock<(Form, T)>, kind: &Kind, make: impl Fn() -> T) -> T {
     let (form, value) = slot.get_or_init(|| (Form::of(kind), make()));
-    if *form == Form::of(kind) { value.clone() } else { make() }
+    if form.is_of(kind) { value.clone() } else { make() }
 }
 
 impl Event {
@@ -95,8 +99,10 @@ impl Event {
 
     /// Returns the line of a watch, encoded once for all watches of one form.
     pub(crate) fn frame(&self, event: EventType, kind: &Kind) -> Bytes {
-        let Some(object) = self.carried(event, kind) else { return Bytes::new() };
-        shared(&self.frames[event as usize], kind, || frame(event.as_str(), &object, kind))
+        shared(&self.frames[event as usize], kind, || match self.carried(event, kind) {
+            Some(object) => frame(event.as_str(), &object, kind),
+            None => Bytes::new(),
+        })
     }
 }
 

@@ -20,8 +20,11 @@ use tokio::{
 
 use crate::support::{LONG, connect, eventually, read_to_end, serve_securely};
 
-async fn client(serving: &Serving) -> Client {
-    let kubeconfig = Kubeconfig::from_yaml(&serving.kubeconfig()).unwrap();
+fn kubeconfig(serving: &Serving) -> Kubeconfig {
+    Kubeconfig::from_yaml(&serving.kubeconfig()).unwrap()
+}
+
+async fn client(kubeconfig: Kubeconfig) -> Client {
     let options = KubeConfigOptions::default();
     Client::try_from(Config::from_custom_kubeconfig(kubeconfig, &options).await.unwrap()).unwrap()
 }
@@ -33,7 +36,7 @@ fn map(name: &str, value: &str) -> ConfigMap {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_controller_of_kube_rs_works_over_the_kubeconfig() {
     let (server, serving) = serve_securely().await;
-    let maps: Api<ConfigMap> = Api::default_namespaced(client(&serving).await);
+    let maps: Api<ConfigMap> = Api::default_namespaced(client(kubeconfig(&serving)).await);
     maps.create(&PostParams::default(), &map("before", "1")).await.unwrap();
 
     // It copies a key of each map into an annotation.
@@ -77,33 +80,26 @@ async fn a_controller_of_kube_rs_works_over_the_kubeconfig() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_without_the_token_of_the_server_reads_its_health_and_nothing_else() {
     let (_server, serving) = serve_securely().await;
-    let mut kubeconfig = Kubeconfig::from_yaml(&serving.kubeconfig()).unwrap();
-    let with = |kubeconfig: &Kubeconfig| {
-        let kubeconfig = kubeconfig.clone();
-        async move {
-            let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
-            Client::try_from(config.unwrap()).unwrap()
-        }
-    };
+    let mut kubeconfig = kubeconfig(&serving);
     let list = async |client: Client| Api::<ConfigMap>::all(client).list(&Default::default()).await;
-    list(with(&kubeconfig).await).await.unwrap();
+    list(client(kubeconfig.clone()).await).await.unwrap();
 
     let token = kubeconfig.auth_infos[0].auth_info.as_ref().unwrap().token.clone();
     for wrong in [None, Some("0".repeat(64))] {
         kubeconfig.auth_infos[0].auth_info.as_mut().unwrap().token = wrong.map(Into::into);
-        let client = with(&kubeconfig).await;
+        let client = client(kubeconfig.clone()).await;
         let error = list(client.clone()).await.unwrap_err().to_string();
         assert!(error.contains("Unauthorized") && error.contains("kubeconfig"), "{error}");
         client.apiserver_version().await.unwrap();
     }
     kubeconfig.auth_infos[0].auth_info.as_mut().unwrap().token = token;
-    list(with(&kubeconfig).await).await.unwrap();
+    list(client(kubeconfig.clone()).await).await.unwrap();
 
     // Another server has another certificate and another token.
     let (_other, other) = serve_securely().await;
     assert_ne!(other.token(), serving.token());
     kubeconfig.clusters[0].cluster.as_mut().unwrap().server = Some(other.url());
-    let error = list(with(&kubeconfig).await).await.unwrap_err();
+    let error = list(client(kubeconfig.clone()).await).await.unwrap_err();
     assert!(matches!(error, kube::Error::Service(_) | kube::Error::HyperError(_)), "{error:?}");
 }
 
