@@ -153,8 +153,13 @@ fn documentation_reaches_the_schema_and_its_examples_run_once() {
         run.current_dir(env!("CARGO_MANIFEST_DIR")),
     );
     let listed = String::from_utf8(run.stdout).unwrap();
-    let mut tests: Vec<_> =
-        listed.lines().filter_map(|line| line.split_once(" - ")).map(|(_, test)| test).collect();
+    // The other package is there for its dependencies' features; its own examples do not count.
+    let mut tests: Vec<_> = listed
+        .lines()
+        .filter(|line| line.contains("fixtures/derive"))
+        .filter_map(|line| line.split_once(" - "))
+        .map(|(_, test)| test)
+        .collect();
     tests.sort_unstable();
     let names: Vec<_> = tests.iter().map(|test| test.split(" (line").next().unwrap()).collect();
     assert_eq!(names, ["attributes::Documented", "attributes::Documented::spec"], "{listed}");
