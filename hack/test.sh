@@ -61,10 +61,10 @@ done
 # In CI everything is built once, and what would make a second build fast takes ten gigabytes.
 if [ "${CI:-}" = true ]; then export CARGO_INCREMENTAL=0; fi
 
-passed=0 failed=0 skipped=0 servers=true
-summary=()
+servers=true
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+mkdir "$work/logs"
 
 # Every test that has to be skipped for want of a server adds a line here.
 export GENCLIENT_SKIPPED=$work/skipped
@@ -72,12 +72,14 @@ export GENCLIENT_SKIPPED=$work/skipped
 # The duration of every compilation that a test starts.
 export GENCLIENT_BUILDS=$work/builds
 
-# Remembers how a check ended and how long it took.
+# Writes down how a check ended, in seconds since the start: of the clock, and of the processors where they are known.
 record() {
-  if [ "$1" = ok ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
-  summary+=("$(printf '%-7s %4ds  %s' "$1" $((SECONDS - $3)) "$2")")
+  local result=$1 name=$2 start=$3 processors=${4:-}
+  printf '%-7s %4ds %5s  %s\n' "$result" $((SECONDS - start)) "${processors:+(${processors}s)}" "$name" |
+    tee -a "$work/checks"
 }
 
+# Runs a check and shows what it prints.
 check() {
   local name=$1 start=$SECONDS
   shift
@@ -85,16 +87,31 @@ check() {
   if "$@"; then record ok "$name" "$start"; else record FAILED "$name" "$start"; fi
 }
 
+# Runs a check beside others, and shows what it printed, in one piece, if it fails.
+quietly() {
+  local name=$1 start=$SECONDS code processors TIMEFORMAT='%U %S'
+  local log=$work/logs/${name//[^a-zA-Z0-9]/-}
+  shift
+  { time "$@" >"$log" 2>&1 </dev/null; } 2>"$log.time"
+  code=$?
+  processors=$(awk '{ printf "%d", $1 + $2 }' "$log.time")
+  {
+    flock 9
+    if [ "$code" -eq 0 ]; then
+      record ok "$name" "$start" "$processors"
+    else
+      printf '\n--- %s failed with %d\n' "$name" "$code"
+      cat "$log"
+      record FAILED "$name" "$start" "$processors"
+    fi
+  } 9>"$work/print"
+}
+
 # Counts a check that cannot be made: a failure in CI, unless what it needs is beyond the project's reach.
 skip() {
-  printf '\n=== %s: skipped, %s\n' "$1" "$2"
-  if [ "${CI:-}" = true ] && [ "${3:-}" != allowed ]; then
-    failed=$((failed + 1))
-    summary+=("$(printf 'FAILED         %s (skipped: %s)' "$1" "$2")")
-  else
-    skipped=$((skipped + 1))
-    summary+=("$(printf 'skipped        %s (%s)' "$1" "$2")")
-  fi
+  local result=skipped
+  if [ "${CI:-}" = true ] && [ "${3:-}" != allowed ]; then result=FAILED; fi
+  record "$result" "$1 (skipped: $2)" "$SECONDS"
 }
 
 # Installs servers; exit code 4 means that what they are built with is missing.
@@ -132,10 +149,9 @@ build() {
   [ -s "$work/programs" ]
 }
 
-# Runs one test program, with the environment that cargo gives it. Prints its output if it fails.
+# Runs a test program, with the environment that cargo gives it.
 run_program() {
-  local folder=$1 name=$2 program=$3 start=$SECONDS code
-  local log=$work/logs/${folder##*/}-$name
+  local folder=$1 name=$2 program=$3
   # The time of each test is an unstable option. Compilers that a test starts must not see the variable: most tests
   # remove it, but not trybuild in `ui`.
   local timed=(env RUSTC_BOOTSTRAP=1 "$program" -Zunstable-options --report-time)
@@ -143,27 +159,19 @@ run_program() {
   # The tests of the controller wait for servers most of the time.
   if [ "$name" = e2e ]; then timed+=(--test-threads 4); fi
   # shellcheck disable=SC2086 # These are words.
-  (cd "$folder" && CARGO_MANIFEST_DIR=$folder exec "${timed[@]}" ${GENCLIENT_TEST_ARGS:-}) >"$log" 2>&1 </dev/null
-  code=$?
-  if [ "$code" -ne 0 ]; then
-    # One program's output in one piece.
-    { flock 9; printf '\n--- %s %s failed with %d\n' "${folder#"$PWD"/}" "$name" "$code"; cat "$log"; } 9>"$work/print"
-    echo "$folder $name" >>"$work/broken"
-  fi
-  printf '%-7s %4ds  %s %s, %s tests\n' "$([ "$code" -eq 0 ] && echo ok || echo FAILED)" $((SECONDS - start)) \
-    "${folder#"$PWD"/}" "$name" "$(grep -c '^test .* \.\.\. ok' "$log")" | tee -a "$work/durations"
+  cd "$folder" && CARGO_MANIFEST_DIR=$folder exec "${timed[@]}" ${GENCLIENT_TEST_ARGS:-}
 }
 
-# Runs all programs, two at a time: while one waits for its servers, the other one has the processors. The slowest begin.
-tests() {
-  CARGO=$(command -v cargo) LD_LIBRARY_PATH=$(rustc --print target-libdir)${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-  export CARGO LD_LIBRARY_PATH work
-  export -f run_program
-  mkdir "$work/logs"
-  {
-    for slow in outside e2e suite cli hostile served clientset ui; do grep " $slow /" "$work/programs"; done
-    cat "$work/programs"
-  } | awk '!seen[$0]++' | xargs -P 2 -L 1 bash -c 'run_program "$@"' _
+# Runs the test programs that are listed on standard input, in this number at a time.
+programs() {
+  xargs -r -P "$1" -L 1 bash -c 'quietly "${1#"$PWD"/} $2" run_program "$@"' _
+}
+
+# The test programs that call cargo, of which one at a time can use the target folder, and those that do not.
+compiling=' (outside|hostile|cli|derive|ui|clientset|kubernetes) /'
+
+# Prints what the tests took.
+report() {
   printf '\nthe slowest tests:\n'
   grep -rhE '^test .* <[0-9.]+s>$' "$work/logs" | sed -E 's/^test (.*) \.\.\. .*<([0-9.]+)s>$/\2 \1/' |
     sort -rn | head -20 | awk '{ printf "%7.1fs  %s\n", $1, $2 }'
@@ -171,7 +179,25 @@ tests() {
     printf '\nwhat tests have compiled themselves:\n'
     sort -rn "$GENCLIENT_BUILDS"
   fi
-  [ ! -s "$work/broken" ]
+}
+
+# Runs the tests in two lanes: what compiles, one thing after the other, and what waits for servers, two programs at a
+# time, so that the processors are always busy. The slowest begin. Arguments are functions to call in the first lane.
+tests() {
+  printf '\n=== tests\n'
+  CARGO=$(command -v cargo) LD_LIBRARY_PATH=$(rustc --print target-libdir)${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  export CARGO LD_LIBRARY_PATH work
+  export -f quietly record run_program
+  {
+    grep -E "$compiling" "$work/programs" | programs 1
+    for more in "$@"; do "$more"; done
+  } &
+  local compilers=$!
+  {
+    for slow in e2e suite served; do grep " $slow /" "$work/programs"; done
+    grep -vE "$compiling" "$work/programs"
+  } | awk '!seen[$0]++' | programs 2
+  wait "$compilers"
 }
 
 # What is published has documentation; with the test servers' package its dependencies are those of the tests.
@@ -191,16 +217,42 @@ packages() {
     --package genclient-runtime
 }
 
+# All that compiles, beside the tests.
+compile_more() {
+  quietly "lints" lints
+  quietly "tests in documentation" cargo test --quiet --doc --workspace
+  quietly "documentation" docs
+  quietly "generated files" hack/verify-codegen.sh
+  quietly "packages" packages
+  if $servers; then quietly "walk-through" hack/demo.sh; else skip "walk-through" "it needs the servers"; fi
+}
+
+dependencies() {
+  local deny
+  if ! deny=$(hack/tools.sh cargo-deny); then
+    skip "licences, sources and versions of dependencies" "cargo-deny is not installed"
+    return
+  fi
+  check "licences, sources and versions of dependencies" "$deny" --log-level error check bans licenses sources
+  if timeout 120 "$deny" --log-level off fetch db 2>/dev/null; then
+    check "known vulnerabilities" "$deny" --log-level error check --disable-fetch advisories
+  else
+    skip "known vulnerabilities" "their database cannot be reached" allowed
+  fi
+}
+
+# Prints how every check ended, the longest first.
 finish() {
-  printf '\n'
-  if [ -s "$work/durations" ]; then sort -k 2 -rn "$work/durations" && printf '\n'; fi
-  printf '%s\n' "${summary[@]}"
+  report
+  printf '\nthe checks, with the time of the clock and of the processors:\n'
+  sort -k 2 -rn "$work/checks"
   if [ -s "$GENCLIENT_SKIPPED" ]; then
     printf '\ntests that were skipped for want of a server:\n'
     sort "$GENCLIENT_SKIPPED" | sed 's/^/  /'
   fi
-  printf '\nin %d s\nchecks: %d passed, %d failed, %d skipped\n' "$SECONDS" "$passed" "$failed" "$skipped"
-  [ "$failed" -eq 0 ]
+  printf '\nin %d s\nchecks: %d passed, %d failed, %d skipped\n' "$SECONDS" \
+    "$(grep -c ^ok "$work/checks")" "$(grep -c ^FAILED "$work/checks")" "$(grep -c ^skipped "$work/checks")"
+  ! grep -q ^FAILED "$work/checks"
 }
 
 # A function, because bash reads a script while it runs, and this one may be edited meanwhile.
@@ -213,7 +265,7 @@ main() {
     done
     hack/testenv/install.sh all || servers=false
     check "build" build
-    [ "$failed" -gt 0 ] || check "tests" tests
+    if [ -s "$work/programs" ]; then tests; fi
     finish
     exit
   fi
@@ -229,24 +281,9 @@ main() {
   fi
   install "install the control plane" kubernetes
   install "install Neutron and Keystone" neutron keystone
-  check "lints" lints
   check "build" build
-  if [ -s "$work/programs" ]; then check "tests" tests; fi
-  check "tests in documentation" cargo test --quiet --doc --workspace
-  check "documentation" docs
-  check "generated files" hack/verify-codegen.sh
-  check "packages" packages
-  if $servers; then check "walk-through" hack/demo.sh; else skip "walk-through" "it needs the servers"; fi
-  if deny=$(hack/tools.sh cargo-deny); then
-    check "licences, sources and versions of dependencies" "$deny" --log-level error check bans licenses sources
-    if timeout 120 "$deny" --log-level off fetch db 2>/dev/null; then
-      check "known vulnerabilities" "$deny" --log-level error check --disable-fetch advisories
-    else
-      skip "known vulnerabilities" "their database cannot be reached" allowed
-    fi
-  else
-    skip "licences, sources and versions of dependencies" "cargo-deny is not installed"
-  fi
+  if [ -s "$work/programs" ]; then tests compile_more; else compile_more; fi
+  dependencies
   finish
 }
 

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use samplecrd_apis::samplecrd::v1::Network;
 use samplecrd_client::informers::SharedInformerFactory;
 use tokio::sync::Notify;
-use tracing::{error, info, warn};
+use tracing::{debug, error, info, warn};
 
 use crate::{
     provider::Provider,
@@ -136,6 +136,7 @@ async fn sweep<P: Provider>(
             Ok(Swept::Found(keys)) => {
                 failures = 0;
                 *sweeper.refused.lock() = None;
+                debug!(found = keys.len(), "looked for orphaned networks");
                 for key in keys {
                     let _ = queue.add(key);
                 }

@@ -18,7 +18,7 @@ use super::support::{Workspace, kind_with, module};
 
 /// Sources of many kinds; `attribute` tells two variants apart.
 fn sources(attribute: &str) -> String {
-    let kinds = (0..60).map(|number| kind_with(&format!("Kind{number}"), attribute));
+    let kinds = (0..25).map(|number| kind_with(&format!("Kind{number}"), attribute));
     module("a.example.com/v1", &kinds.collect::<String>())
 }
 

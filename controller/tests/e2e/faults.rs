@@ -1,7 +1,5 @@
 //! Servers in trouble: the controller waits, says so, and goes on where it was.
 
-use std::time::Duration;
-
 use genclient_testenv::{Neutron, TestEnv, require_servers};
 use http::Method;
 use serde_json::json;
@@ -92,7 +90,7 @@ async fn a_neutron_that_is_killed_or_paused_is_waited_for() {
     cluster.change("b", "10.1.0.0/24", "10.1.0.2").await;
     cluster.delete("a").await;
     controller.says(&["processing network", "gateway=10.1.0.2"]).await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    controller.says(&["deleting network in the provider", "/a"]).await;
     server.resume().unwrap();
     neutron.holds(&[held("b", "10.1.0.0/24", "10.1.0.2")]).await;
     cluster.gone("a").await;

@@ -66,10 +66,10 @@ async fn two_clusters_whose_installations_have_the_same_name_leave_each_other_al
 
     // The wrong kubeconfig: no object of this cluster has a network there, and any number may be deleted.
     for more in [&[][..], &["--allow-mass-deletion"], &["--no-finalizer", "--allow-mass-deletion"]] {
-        let wrong = Controller::start(&another, &[&args[..], more].concat(), &[]);
+        let wrong = Controller::start(&another, &[&args[..], &["-v"], more].concat(), &[]);
         wrong.says(&["WARN", "belong to other clusters and are left alone", "networks=2"]).await;
         wrong.says(&["started workers"]).await;
-        tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+        wrong.says_times(3, &["looked for orphaned networks"]).await;
         let ended = wrong.stop().await;
         assert!(!ended.says("found an orphaned network") && !ended.says("ERROR"), "{ended:#?}");
         assert_eq!(neutron.networks().await, before);

@@ -1,7 +1,5 @@
 //! The controller that keeps a Deployment for each AppService.
 
-use std::time::Duration;
-
 use genclient_runtime::{
     ObjectMeta, Patch, conditions, k8s_openapi::api::apps::v1::Deployment, owner::is_controlled_by,
 };
@@ -113,10 +111,11 @@ async fn an_app_service_gets_a_deployment_and_reports_its_available_replicas() {
     controller.stop().await;
     let before = versions().await;
     let controller = test.cluster.example("app_service", &[]);
-    controller.says(&["started workers"]).await;
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    // What comes later is done later: when that is done, so is what was listed.
+    test.create("later", "later", 1).await;
+    test.reports("later", 0, "False", "NotYetAvailable").await;
     assert_eq!(versions().await, before);
-    assert_eq!(controller.count(&["the Deployment"]) + controller.count(&["reporting"]), 0);
+    assert_eq!(["the Deployment", "reporting"].map(|text| controller.count(&[text, "shop"])), [0, 0]);
     controller.stop().await;
 }
 

@@ -109,7 +109,9 @@ async fn an_orphaned_network_stays() {
     cluster.kubectl(&["delete", "deployment", "web", "--cascade=orphan", "--timeout=60s"]).await;
     let gone = async || deployments(&cluster).get("web").await.is_err_and(|error| error.is_not_found());
     eventually("the Deployment is gone", gone, |gone| *gone).await;
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    // What comes later is done later: when that is done, the deletion has been seen.
+    let later = create(&cluster, "later").await;
+    network_of(&cluster, &later).await;
     let left = cluster.networks().get("web").await.unwrap();
     assert_eq!((left.metadata.owner_references, left.metadata.deletion_timestamp), (None, None));
     chain.stop().await;
@@ -221,7 +223,7 @@ async fn networks_and_neutron_equal_the_deployments_after_churn_with_sudden_deat
         Setup::of(Cluster::of(&env, "chain-churn").await, &["--drift-interval", "3s"]).await;
     let cluster = Arc::new(cluster);
     let start: [&dyn Fn() -> Controller; 2] =
-        [&|| cluster.controller(&[]), &|| cluster.example("deployment_network", &[])];
+        [&|| cluster.controller(&["-v"]), &|| cluster.example("deployment_network", &[])];
     let tally = Arc::new(Tally::new());
     let writer_rng = StdRng::seed_from_u64(rng.random());
     let writer = tokio::spawn(write(deployments(&cluster), names, changes, writer_rng, tally.clone()));
@@ -243,8 +245,10 @@ async fn networks_and_neutron_equal_the_deployments_after_churn_with_sudden_deat
 
     let now = async || differences(&cluster, &neutron).await;
     eventually("the chain is as desired", now, Vec::is_empty).await;
-    // Longer than the interval after which the controller compares everything again.
-    tokio::time::sleep(Duration::from_secs(5)).await;
+    // The controller compares everything again, twice.
+    let sweep = ["looked for orphaned networks"];
+    let networks = running[0].as_ref().unwrap();
+    networks.says_times(networks.count(&sweep) + 2, &sweep).await;
     assert_eq!(now().await, [""; 0], "and stays so");
     for program in running.into_iter().flatten() {
         program.stop().await;
