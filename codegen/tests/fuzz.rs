@@ -25,8 +25,8 @@ use proptest::{
 };
 
 fn cases(short: u32) -> Runs {
-    let long = std::env::var_os("GENCLIENT_LONG").is_some();
-    Runs { cases: if long { short * 100 } else { short }, failure_persistence: None, ..Runs::default() }
+    let cases = genclient_tally::usual_or_long(short, short * 100);
+    Runs { cases, failure_persistence: None, ..Runs::default() }
 }
 
 /// Runs the whole pipeline over one crate of one file, and counts what it answers.

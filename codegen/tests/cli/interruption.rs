@@ -29,7 +29,7 @@ fn spawn(workspace: &Workspace, arguments: &[&str]) -> Child {
 }
 
 fn rounds(short: usize) -> usize {
-    if std::env::var_os("GENCLIENT_LONG").is_some() { short * 20 } else { short }
+    genclient_tally::usual_or_long(short, short * 20)
 }
 
 /// Writes the sources as an editor does: whole, in one step.
@@ -49,7 +49,7 @@ fn is_whole(workspace: &Workspace) {
 fn of_two_runs_at_once_neither_undoes_the_other() {
     let tally = Tally::new();
     let workspace = Workspace::new(&sources(VARIANTS[0]));
-    for round in 0..rounds(10) {
+    tally.repeat(rounds(10), &[("two runs at once", 1)], |round| {
         save(&workspace, VARIANTS[round % 2]);
         let mut first = spawn(&workspace, &["generate"]);
         // The second one may read other sources than the first.
@@ -61,8 +61,7 @@ fn of_two_runs_at_once_neither_undoes_the_other() {
         assert_eq!(first.wait().unwrap().code(), Some(0));
         assert_eq!(second.wait().unwrap().code(), Some(0));
         is_whole(&workspace);
-    }
-    tally.require(&[("two runs at once", 1)]);
+    });
 }
 
 #[test]
@@ -75,7 +74,7 @@ fn a_killed_run_leaves_a_tree_that_the_next_one_mends() {
     workspace.generate();
     let whole = whole.elapsed();
     let tally = Tally::new();
-    for round in 0..rounds(25) {
+    tally.repeat(rounds(25), &[("killed", 5), ("half a tree", 1)], |round| {
         save(&workspace, VARIANTS[round % 2]);
         let mut run = spawn(&workspace, &["generate"]);
         sleep(whole.mul_f64(rand::rng().random_range(0.0..1.1)));
@@ -85,8 +84,7 @@ fn a_killed_run_leaves_a_tree_that_the_next_one_mends() {
         workspace.generate();
         is_whole(&workspace);
         assert_eq!(workspace.read("generated/client/src/by_hand.rs"), "// written by hand\n");
-    }
-    tally.require(&[("killed", 5)]);
+    });
 }
 
 #[test]
@@ -105,7 +103,7 @@ fn a_run_that_is_killed_while_it_prints_crds_leaves_a_tree_that_the_next_one_men
     generate(&["generate"]);
     let whole = whole.elapsed();
     let tally = Tally::new();
-    for round in 0..rounds(25) {
+    tally.repeat(rounds(25), &[("killed", 5), ("half a tree", 1)], |round| {
         let variant = round % 2;
         save(&workspace, VARIANTS[variant]);
         let mut command = workspace.command(&["generate"]);
@@ -120,8 +118,7 @@ fn a_run_that_is_killed_while_it_prints_crds_leaves_a_tree_that_the_next_one_men
         assert!(!workspace.path("client/.genclient").exists());
         assert!(workspace.path("client/crds/a.example.com.yaml").exists());
         assert_eq!(workspace.path("client/crds/b.example.com.yaml").exists(), variant == 1);
-    }
-    tally.require(&[("killed", 5)]);
+    });
 }
 
 #[test]
@@ -133,7 +130,7 @@ fn a_run_that_is_asked_to_end_leaves_the_old_tree_or_the_new_one() {
     save(&workspace, VARIANTS[1]);
     workspace.generate();
     let whole = whole.elapsed();
-    for round in 0..rounds(25) {
+    tally.repeat(rounds(25), &[("interrupted", 1)], |round| {
         let before = workspace.tree();
         save(&workspace, VARIANTS[round % 2]);
         let mut run = spawn(&workspace, &["generate"]);
@@ -161,8 +158,7 @@ fn a_run_that_is_asked_to_end_leaves_the_old_tree_or_the_new_one() {
             code => assert_eq!(code, Some(0)),
         }
         is_whole(&workspace);
-    }
-    tally.require(&[("interrupted", 1)]);
+    });
 }
 
 fn signal(child: &Child, name: &str) {

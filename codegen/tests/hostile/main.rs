@@ -21,9 +21,8 @@ use workspace::{Requests, Workspace};
 
 #[test]
 fn every_crate_is_refused_or_its_client_makes_the_right_requests() {
-    let long = env::var_os("GENCLIENT_LONG").is_some();
     let mut crates = written::crates();
-    crates.extend((0..if long { 1_000 } else { 120 }).map(random::krate));
+    crates.extend((0..genclient_tally::usual_or_long(120, 1_000)).map(random::krate));
     for (number, krate) in crates.iter_mut().enumerate() {
         krate.name = format!("c{number:04}");
     }

@@ -15,7 +15,7 @@ use std::{
 };
 
 use genclient_runtime::{ListParams, ObjectMeta, Patch};
-use genclient_tally::Tally;
+use genclient_tally::{Tally, usual_or_long};
 use genclient_testenv::{Neutron, require_servers};
 use http::Method;
 use neutron_client::fake::Fake;
@@ -26,7 +26,7 @@ use samplecrd_client::clientset::typed::samplecrd::v1::NetworkClient;
 use samplecrd_controller::provider::Desired;
 use serde_json::{Value, json};
 
-use crate::support::{Cluster, Controller, Held, TestNeutron, eventually, numbers};
+use crate::support::{Cluster, Controller, Held, TestNeutron, eventually};
 
 const WRITERS: usize = 4;
 /// The name of the network on which the provider tries a new range.
@@ -281,7 +281,7 @@ async fn settles(
 /// A small Neutron in this process: fast enough for large numbers.
 async fn churn_in_a_fake(name: &str, flags: &[&str], kills: usize) {
     let cluster = Cluster::shared(name).await;
-    let names = numbers(100, 1000);
+    let names = usual_or_long(100, 1000);
     let fake = Fake::start().await;
     let mut args = vec!["--neutron-url", &fake.url, "--workers", "8", "--drift-interval", "5s"];
     args.extend(flags);
@@ -336,7 +336,7 @@ async fn neutron_is_as_desired_after_churn_without_the_finalizer() {
 #[tokio::test]
 async fn neutron_is_as_desired_after_churn_with_sudden_deaths() {
     require_servers!();
-    churn_in_a_fake("churn-deaths", &[], numbers(5, 50)).await;
+    churn_in_a_fake("churn-deaths", &[], usual_or_long(5, 50)).await;
 }
 
 #[tokio::test]
@@ -344,7 +344,7 @@ async fn neutron_is_as_desired_after_churn_with_sudden_deaths_without_the_finali
     require_servers!();
     // While the only controller is down, the writers delete more objects than a sweep may take for granted.
     let flags = ["--no-finalizer", "--allow-mass-deletion"];
-    churn_in_a_fake("churn-plain-deaths", &flags, numbers(5, 50)).await;
+    churn_in_a_fake("churn-plain-deaths", &flags, usual_or_long(5, 50)).await;
 }
 
 /// Notes which networks work, until it is aborted.
@@ -401,7 +401,7 @@ static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 /// specs, somebody who renames networks, another installation with the same names, and networks of nobody.
 async fn crash_run(name: &str, flags: &[&str]) {
     // Half of the names have an object in the end, or more.
-    let (names, deaths) = (numbers(20, 1000), numbers(8, 50));
+    let (names, deaths) = (usual_or_long(20, 1000), usual_or_long(8, 50));
     let _alone = if names > 100 { Some(ALONE.lock().await) } else { None };
     let server: &'static Neutron = Box::leak(Box::new(Neutron::start().await.unwrap()));
     let (everything, url) = (TestNeutron::of(server).await, server.url());

@@ -2,11 +2,11 @@
 
 use std::{ffi::OsString, path::Path, process::Stdio, time::Duration};
 
-use genclient_tally::Tally;
+use genclient_tally::{Tally, usual_or_long};
 use genclient_testenv::{Server, ensure_installed, require_servers};
 use tokio::{io::AsyncWriteExt, process::Command};
 
-use crate::support::{Controller, EXAMPLE, TestNeutron, eventually, held, numbers};
+use crate::support::{Controller, EXAMPLE, TestNeutron, eventually, held};
 
 /// A controller with a cluster of its own, and a folder for its files.
 struct Embedded {
@@ -156,7 +156,7 @@ async fn a_kill_in_the_middle_loses_no_object_that_kubectl_has_created() {
     let tally = Tally::new();
     let embedded = Embedded::with_data();
     let mut created: Vec<String> = Vec::new();
-    for round in 0..numbers(3, 20) {
+    for round in 0..usual_or_long(3, 20) {
         let (controller, config) = embedded.start().await;
         for name in &created {
             embedded.kubectl(&config, &["get", "network", name], "").await;

@@ -199,7 +199,7 @@ const FLOORS: [(&str, usize); 8] = [
 fn a_process_that_is_killed_loses_nothing_that_it_has_answered() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("data");
-    let kills = if std::env::var_os("GENCLIENT_LONG").is_some() { 500 } else { 50 };
+    let kills = genclient_tally::usual_or_long(50, 500);
     let tally = Tally::new();
     let (mut model, mut version) = (Model::new(), 0);
     // On a slow machine few requests are answered before each kill, so there are more kills.

@@ -179,7 +179,7 @@ fn act(server: &Server, (action, which, value): (u8, u8, u8)) -> (&'static str, 
 
 #[test]
 fn the_state_after_a_restart_is_the_state_before_it() {
-    let cases = if std::env::var_os("GENCLIENT_LONG").is_some() { 1000 } else { 48 };
+    let cases = genclient_tally::usual_or_long(48, 1000);
     let tally = Tally::new();
     let history = (proptest::collection::vec(any::<(u8, u8, u8)>(), 1..60), 0_usize..120, 0_usize..60);
     let tried = TestRunner::new(ProptestConfig { cases, failure_persistence: None, ..Default::default() })

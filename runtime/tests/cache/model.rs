@@ -320,7 +320,7 @@ fn assert_is_server(informer: &SharedInformer<Item>, server: &Server) {
 }
 
 fn cases() -> u32 {
-    if std::env::var_os("GENCLIENT_LONG").is_some() { 10_000 } else { 300 }
+    genclient_tally::usual_or_long(300, 10_000)
 }
 
 #[test]

@@ -43,8 +43,7 @@ fn resident() -> Option<u64> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nothing_is_lost_and_memory_is_bounded_in_a_long_run() {
-    let (objects, events) =
-        if std::env::var_os("GENCLIENT_LONG").is_some() { (100_000, 1_000_000) } else { (2_000, 20_000) };
+    let (objects, events) = genclient_tally::usual_or_long((2_000, 20_000), (100_000, 1_000_000));
     let informer = idle(vec![Scope::All]);
     let (release, blocked) = sync_channel::<()>(0);
     let stuck = informer.add_event_handler(move |_: &Event<Item>| {

@@ -32,8 +32,7 @@ const EXAMPLES: usize = 8;
 
 /// How many scenarios are run: twenty times as many with `GENCLIENT_LONG=1`.
 pub fn count(usual: usize) -> usize {
-    let long = std::env::var("GENCLIENT_LONG").is_ok_and(|value| value == "1");
-    if long { usual * 20 } else { usual }
+    genclient_tally::usual_or_long(usual, usual * 20)
 }
 
 /// What is random, and how it is compared.

@@ -5,14 +5,14 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use genclient_runtime::{
     ListParams, ObjectMeta, Patch, k8s_openapi::api::apps::v1::Deployment, owner::is_controlled_by,
 };
-use genclient_tally::Tally;
+use genclient_tally::{Tally, usual_or_long};
 use genclient_testenv::{TestEnv, require_servers};
 use kubernetes_client::clientset::{Clientset as Kubernetes, typed::apps::v1::DeploymentClient};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use samplecrd_apis::samplecrd::v1::Network;
 use serde_json::json;
 
-use crate::support::{Cluster, Controller, Held, Setup, TestNeutron, eventually, held, numbers};
+use crate::support::{Cluster, Controller, Held, Setup, TestNeutron, eventually, held};
 
 fn deployments(cluster: &Cluster<'_>) -> DeploymentClient {
     Kubernetes::new(cluster.client.clone()).apps_v1().deployments(&cluster.namespace)
@@ -211,7 +211,7 @@ async fn differences(cluster: &Cluster<'_>, neutron: &TestNeutron<'_>) -> Vec<St
 #[tokio::test]
 async fn networks_and_neutron_equal_the_deployments_after_churn_with_sudden_deaths_of_both_controllers() {
     require_servers!(ControlPlane, Neutron);
-    let (names, changes, kills) = (numbers(20, 100), numbers(200, 3000), numbers(8, 60));
+    let (names, changes, kills) = (usual_or_long(20, 100), usual_or_long(200, 3000), usual_or_long(8, 60));
     let seed = std::env::var("GENCLIENT_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(|| rand::rng().random());
     eprintln!("chain: GENCLIENT_SEED={seed}");

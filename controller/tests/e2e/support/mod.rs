@@ -18,12 +18,7 @@ pub use self::{
 
 /// The longest that anything may take: a machine can be slow, and the large numbers take their time.
 fn patience() -> Duration {
-    Duration::from_secs(if std::env::var_os("GENCLIENT_LONG").is_some() { 1800 } else { 180 })
-}
-
-/// The first number, or the second one when there is time.
-pub fn numbers(usual: usize, long: usize) -> usize {
-    if std::env::var_os("GENCLIENT_LONG").is_some() { long } else { usual }
+    Duration::from_secs(genclient_tally::usual_or_long(180, 1800))
 }
 
 /// Asks again and again until the answer is yes; gives up, with the last answer, long after it should have been.

@@ -96,7 +96,7 @@ fn try_random<S: Strategy>(strategy: S, property: impl AsyncFn(&Clientset, &str,
 where
     S::Value: Debug,
 {
-    let cases = if std::env::var_os("GENCLIENT_LONG").is_some() { 2000 } else { 48 };
+    let cases = genclient_tally::usual_or_long(48, 2000);
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
     let (clientset, namespace) = runtime.block_on(clientset("random"));

@@ -121,7 +121,7 @@ async fn caches_and_handlers_converge_after_the_api_server_was_killed_under_load
     };
     more_work().await;
     // With each outage the informer is more patient, up to half a minute, until there was a quiet time.
-    let outages = if std::env::var_os("GENCLIENT_LONG").is_some() { 5 } else { 1 };
+    let outages = genclient_tally::usual_or_long(1, 5);
     for _ in 0..outages {
         env.apiserver().kill9().await.unwrap();
         env.apiserver().start().await.unwrap();

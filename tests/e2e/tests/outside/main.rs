@@ -91,7 +91,7 @@ fn genclient() -> &'static Path {
 
 /// Whether a test that compiles for minutes runs: `hack/test.sh --long` sets the variable.
 fn is_long(test: &str) -> bool {
-    let long = env::var_os("GENCLIENT_LONG").is_some();
+    let long = genclient_tally::is_long();
     if !long {
         println!("{test} runs with `hack/test.sh --long`");
     }

@@ -215,7 +215,7 @@ async fn hold_for<K>(prefix: &str, pairs: impl Strategy<Value = (Value, Value)>,
 where
     K: ApiObject + PartialEq + kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>,
 {
-    let cases = if std::env::var_os("GENCLIENT_LONG").is_some() { CASES * 20 } else { CASES };
+    let cases = genclient_tally::usual_or_long(CASES, CASES * 20);
     let (clientset, namespace) = clientset(prefix).await;
     let client = TypedClient::<K>::namespaced(clientset.client().clone(), &namespace);
     let accounts = TypedClient::<k8s_openapi::api::core::v1::ServiceAccount>::namespaced(
