@@ -159,7 +159,7 @@ run_program() {
   # The tests of the controller wait for servers most of the time.
   if [ "$name" = e2e ]; then timed+=(--test-threads 4); fi
   # shellcheck disable=SC2086 # These are words.
-  cd "$folder" && CARGO_MANIFEST_DIR=$folder exec "${timed[@]}" ${GENCLIENT_TEST_ARGS:-}
+  (cd "$folder" && CARGO_MANIFEST_DIR=$folder exec "${timed[@]}" ${GENCLIENT_TEST_ARGS:-})
 }
 
 # Runs the test programs that are listed on standard input, in this number at a time.

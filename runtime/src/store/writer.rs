@@ -422,6 +422,22 @@ mod tests {
     }
 
     #[test]
+    fn the_version_of_a_scope_does_not_go_back_until_it_is_forgotten() {
+        let mut pair = Pair::new();
+        for (version, expected) in [("7", "7"), ("5", "7"), ("", "7"), ("10", "10"), ("9", "10")] {
+            let mut batch = pair.writer.begin();
+            batch.reached(&Scope::All, version);
+            batch.publish();
+            assert_eq!(pair.store.scope_version(&Scope::All).as_deref(), Some(expected), "after {version:?}");
+        }
+        let mut batch = pair.writer.begin();
+        batch.forget_version(&Scope::All);
+        batch.reached(&Scope::All, "3");
+        batch.publish();
+        assert_eq!(pair.store.scope_version(&Scope::All).as_deref(), Some("3"));
+    }
+
+    #[test]
     fn memory_that_is_no_longer_needed_is_freed() {
         let mut pair = Pair::new();
         let last_digit =
