@@ -50,10 +50,6 @@ impl Options {
         let body: Value = if request.body.is_empty() { json!({}) } else { read_body(&request.body, input)? };
         let none = Query::default();
         let query = if request.body.is_empty() { &request.query } else { &none };
-        let text = |field: &str| match body[field].as_str() {
-            Some(text) => Some(text.to_owned()),
-            None => query.get(field).map(str::to_owned),
-        };
         let mut causes = Vec::new();
         let mut dry_run: Vec<String> = body["dryRun"]
             .as_array()
@@ -76,8 +72,8 @@ impl Options {
             Value::Bool(orphan) => Some(*orphan),
             _ => query.tri("orphanDependents"),
         };
-        let policy = text("propagationPolicy").filter(|policy| !policy.is_empty());
-        let propagation = match policy.as_deref() {
+        let policy = body["propagationPolicy"].as_str().or_else(|| query.all("propagationPolicy").next());
+        let propagation = match policy {
             Some(policy) if orphan.is_some() => {
                 let why = "orphanDependents and deletionPropagation cannot be both set";
                 causes.push(Cause::invalid_printed("propagationPolicy", quote(policy), why));
@@ -100,7 +96,10 @@ impl Options {
             Some(seconds) => Some(seconds),
             None => query.number("gracePeriodSeconds")?,
         };
-        let precondition = |field: &str| body["preconditions"][field].as_str().map(str::to_owned);
+        let precondition = |field: &str| {
+            let given = body["preconditions"][field].as_str().or_else(|| query.get(field));
+            given.map(str::to_owned)
+        };
         Ok(Self {
             dry_run: !dry_run.is_empty(),
             grace_period,

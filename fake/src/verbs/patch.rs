@@ -32,6 +32,11 @@ pub(super) fn patch(call: &mut Call<'_>) -> Answer {
     let old = call.found()?;
     let before = old.value(&call.kind);
     let Patched { mut value, shown, unknown } = patched(call, &before, patch_type)?;
+    if patch_type == PatchType::Strategic {
+        // The server reads the result into a value of the kind, whatever kind the patch names.
+        value["apiVersion"] = call.kind.api_version().into();
+        value["kind"] = call.kind.kind.as_str().into();
+    }
     check_kind(call, &value, &shown, options)?;
     write::conform(call, &mut value, options, &shown, unknown, Nulls::Pruned)?;
     create::check_namespace(call, &mut value)?;
@@ -219,6 +224,11 @@ fn go_text(value: &Value) -> String {
 /// Applies a configuration.
 fn apply(call: &mut Call<'_>, options: WriteOptions) -> Answer {
     let kind = call.kind.clone();
+    let part = Part::of(&call.path.subresource);
+    let live = call.state.get(&kind, &call.path.namespace, &call.path.name);
+    if live.is_none() && part != Part::Whole {
+        return Err(Failure::not_found(&kind, &call.path.name));
+    }
     let config = decode::yaml(&call.request.body)
         .map_err(|error| Failure::bad_request(format!("error decoding YAML: {error}")))?;
     if !config.is_object() && !config.is_null() {
@@ -234,8 +244,6 @@ fn apply(call: &mut Call<'_>, options: WriteOptions) -> Answer {
         let version = if api_version.contains('/') { api_version } else { format!("/{api_version}") };
         return Err(Failure::bad_request(format!("invalid object type: {version}, Kind={found}")));
     }
-    let part = Part::of(&call.path.subresource);
-    let live = call.state.get(&kind, &call.path.namespace, &call.path.name);
     if config["metadata"]["managedFields"].is_null() {
         create::check_namespace(call, &mut config.clone())?;
         update::check_name(call, &config)?;
@@ -250,9 +258,6 @@ fn apply(call: &mut Call<'_>, options: WriteOptions) -> Answer {
     write::apply_defaults(&kind, &mut value);
     if let Some(live) = live {
         return Ok(write::replace(call, &live, value, part, options, true)?.reply(200));
-    }
-    if part != Part::Whole {
-        return Err(Failure::not_found(&kind, &call.path.name));
     }
     let uid = metadata::text(&config, "uid");
     if !uid.is_empty() {

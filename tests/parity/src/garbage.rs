@@ -17,7 +17,7 @@ use crate::{
 
 /// Scenarios of twenty such requests each.
 pub fn scenarios() -> impl Strategy<Value = Scenario> {
-    vec(request(), 20).prop_map(|requests| {
+    vec(prop_oneof![3 => request(), 1 => nearly_right()], 20).prop_map(|requests| {
         let steps = requests.into_iter().map(|request| Step { name: None, action: Action::Request(request) });
         scenario("garbage", steps)
     })
@@ -39,6 +39,33 @@ fn request() -> impl Strategy<Value = Request> {
             let query = parameters.join("&");
             let path = if query.is_empty() { path } else { format!("{path}?{query}") };
             Request { method, path, headers, body }
+        },
+    )
+}
+
+/// A write that succeeds, unless its parameters or its order among others prevent it.
+fn nearly_right() -> impl Strategy<Value = Request> {
+    let kinds =
+        vec![("/api/v1", "configmaps", "ConfigMap"), ("/apis/parity.example.com/v1", "widgets", "Widget")];
+    let writes = vec![
+        ("POST", "application/json", ""),
+        ("PUT", "application/json", "/a"),
+        ("PATCH", "application/merge-patch+json", "/a"),
+        ("PATCH", "application/apply-patch+yaml", "/a"),
+        ("DELETE", "application/json", "/a"),
+    ];
+    (select(kinds), select(writes), vec(parameter(), 0..3)).prop_map(
+        |((root, resource, kind), (method, format, name), mut parameters)| {
+            // Without it every apply is refused.
+            if format == "application/apply-patch+yaml" {
+                parameters.insert(0, "fieldManager=garbage".to_owned());
+            }
+            let query = parameters.join("&");
+            let path = format!("{root}/namespaces/{{ns}}/{resource}{name}?{query}");
+            let api_version = root.trim_start_matches("/apis/").trim_start_matches("/api/");
+            let object = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}});
+            let body = if method == "DELETE" { Body::None } else { Body::Json(object) };
+            Request { method, path, headers: vec![("content-type", format.to_owned())], body }
         },
     )
 }
@@ -116,18 +143,24 @@ fn path() -> impl Strategy<Value = String> {
         option::weighted(0.8, select(vec!["/namespaces/{ns}", "/namespaces/{ns}", "/namespaces/absent"]));
     let resource =
         select(vec!["/configmaps", "/widgets", "/gadgets", "/secrets", "/deployments", "/nothing", "/zones"]);
-    let name = option::weighted(0.7, select(names()));
+    let real = vec![
+        ("/api/v1", "/configmaps"),
+        ("/api/v1", "/secrets"),
+        ("/apis/parity.example.com/v1", "/widgets"),
+        ("/apis/parity.example.com/v1", "/gadgets"),
+        ("/apis/apps/v1", "/deployments"),
+    ];
+    let kind = prop_oneof![3 => select(real), 1 => (root, resource)];
+    let name = option::weighted(0.7, prop_oneof![1 => Just("/a".to_owned()), 1 => select(names())]);
     let subresource = option::weighted(0.2, select(SUBRESOURCES.to_vec()));
-    (root, namespace, resource, name, subresource).prop_map(
-        |(root, namespace, resource, name, subresource)| {
-            let mut path = format!("{root}{}{resource}", namespace.unwrap_or_default());
-            if let Some(name) = name {
-                path.push_str(&name);
-                path.push_str(subresource.unwrap_or_default());
-            }
-            path
-        },
-    )
+    (kind, namespace, name, subresource).prop_map(|((root, resource), namespace, name, subresource)| {
+        let mut path = format!("{root}{}{resource}", namespace.unwrap_or_default());
+        if let Some(name) = name {
+            path.push_str(&name);
+            path.push_str(subresource.unwrap_or_default());
+        }
+        path
+    })
 }
 
 fn parameter() -> impl Strategy<Value = String> {

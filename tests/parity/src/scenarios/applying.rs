@@ -199,6 +199,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         ]),
         scenario("an apply of the status of an absent object is not found", [
             apply(format!("{WIDGETS}/a/status"), "one", json!({"apiVersion": "parity.example.com/v1", "kind": "Widget", "metadata": {"name": "a"}, "status": {}})),
+            apply(format!("{WIDGETS}/a/status"), "one", config_map("a", json!({}))),
+            apply(format!("{WIDGETS}/a/status"), "one", json!(["no", "object"])),
         ]),
         scenario("an applied status in the main resource is ignored", [
             apply(a(), "one", { let mut w = widget("a", json!({"size": 1})); w["status"] = json!({"phase": "x"}); w }),

@@ -98,6 +98,18 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             ],
         ),
         scenario(
+            "preconditions may be parameters",
+            [
+                cm("a"),
+                delete(one("a")).query("resourceVersion=x"),
+                delete(one("a")).query("uid=11111111-1111-4111-8111-111111111111"),
+                delete(one("a")).query("resourceVersion=&uid="),
+                wd(),
+                delete(w("a")).query("resourceVersion=1"),
+                delete(w("a")).query("uid={w.metadata.uid}&resourceVersion={w.metadata.resourceVersion}"),
+            ],
+        ),
+        scenario(
             "a finalizer holds an object back",
             [
                 finalized("a"),
@@ -210,6 +222,10 @@ pub(super) fn scenarios() -> Vec<Scenario> {
                 send_text("DELETE", one("a"), "{"),
                 delete_with(one("a"), options(json!({"propagationPolicy": "Sometimes"}))),
                 delete(one("a")).query("propagationPolicy=Sometimes"),
+                delete(one("a")).query("propagationPolicy="),
+                delete(one("absent")).query("propagationPolicy="),
+                delete(CONFIG_MAPS).query("propagationPolicy="),
+                delete_with(one("a"), options(json!({"propagationPolicy": ""}))),
                 delete_with(
                     one("a"),
                     options(json!({"propagationPolicy": "Orphan", "orphanDependents": true})),

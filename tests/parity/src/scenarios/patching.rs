@@ -238,6 +238,22 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             ],
         ),
         scenario(
+            "a strategic merge patch may name any kind, but no other object",
+            [
+                cm(),
+                strategic_patch(
+                    one("a"),
+                    json!({"apiVersion": "apps/v1", "kind": "Deployment", "data": {"n": "1"}}),
+                ),
+                strategic_patch(one("a"), json!({"apiVersion": "v9", "kind": "Status"})),
+                strategic_patch(one("a"), json!({"kind": null, "data": {"n": "2"}})),
+                strategic_patch(
+                    one("a"),
+                    json!({"apiVersion": "v1", "kind": "Status", "metadata": {"name": "b"}}),
+                ),
+            ],
+        ),
+        scenario(
             "a strategic merge patch merges lists by key",
             [
                 deployment(),
