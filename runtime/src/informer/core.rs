@@ -68,7 +68,9 @@ impl<K: CacheObject> Core<K> {
         self.metrics.deltas.increment(deltas.len() as u64);
         let mut outcome = Outcome::default();
         let mut batch = self.writer.begin();
+        let mut is_list = false;
         for delta in deltas.drain(..) {
+            is_list |= matches!(delta, Delta::Replace { .. });
             self.metrics.relists.increment(u64::from(matches!(delta, Delta::Replace { .. })));
             self.progress.apply(delta, &mut batch, &mut outcome);
         }
@@ -97,6 +99,9 @@ impl<K: CacheObject> Core<K> {
         }
         self.metrics.synced.set(f64::from(u8::from(is_complete)));
         self.hand_out(outcome.notices, is_complete);
+        if is_list {
+            self.writer.prepare();
+        }
         heard
     }
 

@@ -235,18 +235,21 @@ impl<K: CacheObject> Inner<K> {
     /// Does one piece of work, on another thread if it is large. Returns the emptied batch, or the
     /// message of a panic.
     async fn work(self: &Arc<Self>, work: Work<K>) -> Result<Vec<Delta<K>>, String> {
-        let changed: usize = match &work {
-            Work::Apply(deltas) => deltas.iter().map(size_of_delta).sum(),
-            Work::Resync | Work::Listen => 0,
+        let (changed, visits_all) = match &work {
+            Work::Apply(deltas) => (
+                deltas.iter().map(size_of_delta).sum(),
+                // A list is compared with every object of the cache.
+                deltas.iter().any(|delta| matches!(delta, Delta::Replace { .. })),
+            ),
+            Work::Resync => (0, true),
+            Work::Listen => (0, false),
         };
         // The registry is not locked while the core is looked at, which may have to be waited for.
         let has_new = !self.registry.lock().new.is_empty();
-        let replayed = match has_new || matches!(work, Work::Resync) {
-            true => self.with_core(|core| core.len()).await,
-            false => 0,
-        };
+        let (cached, is_ready) = self.with_core(|core| (core.len(), core.writer.is_ready())).await;
+        let visited = if visits_all || has_new || !is_ready { cached } else { 0 };
         // While an index is computed the core is waited for on another thread.
-        if changed.max(replayed) <= MANY
+        if changed.max(visited) <= MANY
             && let Some(core) = self.core.try_lock()
         {
             return self.work_with(core, work);

@@ -5,6 +5,9 @@
 //! still holds that one, the writer records the changes that it lacks and continues with a copy of the
 //! published generation. After too many changes the writer gives up the generation that the slow reader
 //! holds.
+//!
+//! Copying a generation takes as long as the cache is large, so it happens on a blocking thread:
+//! [`Writer::prepare`] copies at the end of a list, and [`Writer::is_ready`] tells whether a batch would.
 
 use std::{
     hash::Hash,
@@ -21,11 +24,8 @@ use crate::{
     object::{CacheObject, ObjectKey},
 };
 
-/// If more than one in this many objects has changed, copying the published generation is cheaper than
-/// repeating the changes, and the recorded changes would keep many old objects alive.
-const REPEATED_PART: usize = 8;
-
-/// Up to this many changes are always repeated.
+/// The most changes that are repeated on another generation. After more changes the published generation is
+/// copied, which bounds the work of [`Writer::catch_up`] and the old objects that recorded changes keep alive.
 const REPEATED_CHANGES: usize = 4096;
 
 /// The most generations that are kept beside the published one.
@@ -95,11 +95,24 @@ impl<K: CacheObject> Writer<K> {
         let mut spares = std::mem::take(&mut self.spares);
         spares.iter_mut().for_each(Spare::catch_up);
         spares.retain(|spare| {
-            let lacks = spare.lacks.iter().map(|lack| lack.changes.len()).sum::<usize>();
-            lacks <= most_repeated(&spare.state)
+            spare.lacks.iter().map(|lack| lack.changes.len()).sum::<usize>() <= REPEATED_CHANGES
         });
         self.spares = spares;
         self.spares.iter().all(|spare| spare.lacks.is_empty())
+    }
+
+    /// Copies the published generation if there is no other.
+    pub(crate) fn prepare(&mut self) {
+        if self.spares.is_empty()
+            && let Some(copy) = self.read(State::clone)
+        {
+            self.spares.push(Spare { state: Arc::new(copy), lacks: Vec::new() });
+        }
+    }
+
+    /// Returns whether the next batch begins without copying or dropping a generation.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.unneeded < UNNEEDED_BATCHES && self.spares.iter().any(|spare| spare.lacks.is_empty())
     }
 
     /// Takes a generation that equals the published one and that no reader holds.
@@ -150,13 +163,9 @@ impl<K: CacheObject> Writer<K> {
         batch.state.indexes.push(Box::new(index));
         batch.changes = None;
         batch.publish();
+        self.prepare();
         Ok(Index::new(store.clone(), name, number))
     }
-}
-
-/// The most changes that are repeated on another generation.
-fn most_repeated<K: CacheObject>(state: &State<K>) -> usize {
-    REPEATED_CHANGES.max(state.len() / REPEATED_PART)
 }
 
 impl<K: CacheObject> Batch<'_, K> {
@@ -202,8 +211,7 @@ impl<K: CacheObject> Batch<'_, K> {
 
     fn change(&mut self, change: Change<K>) {
         self.state.apply(&change);
-        let most = most_repeated(&self.state);
-        self.changes = self.changes.take().filter(|changes| changes.len() < most);
+        self.changes = self.changes.take().filter(|changes| changes.len() < REPEATED_CHANGES);
         if let Some(changes) = &mut self.changes {
             changes.push(change);
         }

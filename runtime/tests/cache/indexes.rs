@@ -1,12 +1,16 @@
 //! Indexes: several values per object, indexes added at any time, and panics.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    cell::Cell,
+    hash::{Hash, Hasher},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
 };
 
 use genclient_runtime::{
-    Selector,
+    Selector, SharedInformer,
     reflector::Delta,
     store::{Index, IndexError},
 };
@@ -182,4 +186,131 @@ async fn cluster_scoped_objects_are_listed_by_name_alone() {
     reached(&informer, 1).await;
     assert!(informer.store().find(None, "node").is_some());
     assert!(informer.store().namespaces().is_empty());
+}
+
+/// More objects than a spare generation is ever brought up to date with, change by change.
+const MANY: u64 = 6_000;
+
+thread_local! {
+    /// How many values were cloned or dropped on this thread.
+    static HERE: Cell<u64> = const { Cell::new(0) };
+}
+
+/// An index value that counts how often it is cloned or dropped.
+struct Counted {
+    number: u64,
+    clones: Arc<AtomicU64>,
+}
+
+impl Clone for Counted {
+    fn clone(&self) -> Self {
+        HERE.set(HERE.get() + 1);
+        self.clones.fetch_add(1, Ordering::Relaxed);
+        Self { number: self.number, clones: self.clones.clone() }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        HERE.set(HERE.get() + 1);
+    }
+}
+
+impl PartialEq for Counted {
+    fn eq(&self, other: &Self) -> bool {
+        self.number == other.number
+    }
+}
+
+impl Eq for Counted {}
+
+impl Hash for Counted {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.number.hash(state);
+    }
+}
+
+/// Indexes the items by their version. Returns the number of clones of the values, which grows.
+fn count_clones(informer: &SharedInformer<Item>) -> Arc<AtomicU64> {
+    let clones = Arc::<AtomicU64>::default();
+    let counted = clones.clone();
+    let values = move |item: &Item| {
+        let number = item.version.parse().expect("a number");
+        [Counted { number, clones: counted.clone() }]
+    };
+    let _: Index<_, Counted> = informer.add_index("version", values).expect("a new index");
+    clones
+}
+
+/// Lists many items and waits until the job that applied the list has ended.
+async fn list_many(informer: &SharedInformer<Item>, feed: &Feed) {
+    feed.send([list(MANY, (1..=MANY).map(|n| item(&format!("k{n}"), 1, n)).collect())]).await;
+    reached(informer, MANY).await;
+    assert!(informer.add_event_handler(|_: &_| {}).wait_for_sync().await);
+}
+
+/// Changes one item, and returns how many index values this thread, which also runs the informer, has
+/// cloned or dropped for it.
+async fn values_touched_by_a_change(informer: &SharedInformer<Item>, feed: &Feed, version: u64) -> u64 {
+    HERE.set(0);
+    feed.send([Delta::Upsert(item("k1", 1, version))]).await;
+    reached(informer, version).await;
+    quiet().await;
+    HERE.get()
+}
+
+/// Both generations clone the new value and drop the old one, and the change itself is dropped.
+const TOUCHED_BY_A_CHANGE: u64 = 5;
+
+#[tokio::test(start_paused = true)]
+async fn the_first_change_after_a_list_does_not_copy_the_store() {
+    let (informer, feed) = running();
+    let clones = count_clones(&informer);
+    list_many(&informer, &feed).await;
+    clones.store(0, Ordering::Relaxed);
+    for version in 1..=3 {
+        let touched = values_touched_by_a_change(&informer, &feed, MANY + version).await;
+        assert!(touched <= TOUCHED_BY_A_CHANGE, "change {version} touched {touched} values");
+    }
+    let clones = clones.load(Ordering::Relaxed);
+    assert!(clones <= 3 * TOUCHED_BY_A_CHANGE, "{clones} values were cloned for three changes");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_change_after_an_index_was_added_does_not_copy_the_store() {
+    let (informer, feed) = running();
+    list_many(&informer, &feed).await;
+    let clones = count_clones(&informer);
+    clones.store(0, Ordering::Relaxed);
+    let touched = values_touched_by_a_change(&informer, &feed, MANY + 1).await;
+    assert!(touched <= TOUCHED_BY_A_CHANGE, "the change touched {touched} values");
+    assert!(clones.load(Ordering::Relaxed) <= TOUCHED_BY_A_CHANGE);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_must_be_copied_because_of_slow_readers_is_copied_on_a_blocking_thread() {
+    let (informer, feed) = running();
+    let clones = count_clones(&informer);
+    list_many(&informer, &feed).await;
+    clones.store(0, Ordering::Relaxed);
+    let mut snapshots = Vec::new();
+    for version in 1..=6 {
+        snapshots.push(informer.store().snapshot());
+        let touched = values_touched_by_a_change(&informer, &feed, MANY + version).await;
+        assert!(touched <= 3 * TOUCHED_BY_A_CHANGE, "change {version} touched {touched} values");
+    }
+    assert!(clones.load(Ordering::Relaxed) >= MANY, "the readers held every generation");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_short_list_that_removes_many_objects_is_applied_on_a_blocking_thread() {
+    let (informer, feed) = running();
+    count_clones(&informer);
+    list_many(&informer, &feed).await;
+    HERE.set(0);
+    feed.send([list(MANY + 1, vec![item("k1", 1, MANY + 1)])]).await;
+    reached(&informer, MANY + 1).await;
+    quiet().await;
+    assert_eq!(informer.store().len(), 1);
+    assert!(HERE.get() <= TOUCHED_BY_A_CHANGE, "{} values were touched", HERE.get());
 }
