@@ -102,7 +102,6 @@ pub mod error;
 pub mod events;
 pub mod factory;
 pub mod informer;
-mod label_digest;
 pub mod lister;
 mod macros;
 pub mod meta;

@@ -9,8 +9,6 @@ use std::{
 use kube::core::ApiResource;
 use serde::de::DeserializeOwned;
 
-use crate::label_digest::LabelDigest;
-
 /// The metadata of an object that the store, the indexes and the selectors read.
 ///
 /// Every [`kube::Resource`] implements it. To cache less than `ObjectMeta`, implement it for a compact
@@ -33,15 +31,6 @@ pub trait CacheObject: Any + Send + Sync {
 
     /// Returns the value of a label.
     fn label(&self, key: &str) -> Option<&str>;
-
-    /// Returns a digest of the labels, which lets selectors skip the object without reading it.
-    ///
-    /// It is not computed before the cache is first asked for objects by their labels.
-    ///
-    /// With the default, [`LabelDigest::UNKNOWN`], selectors read every object.
-    fn label_digest(&self) -> LabelDigest {
-        LabelDigest::UNKNOWN
-    }
 }
 
 impl<K: kube::Resource + Send + Sync + 'static> CacheObject for K {
@@ -63,11 +52,6 @@ impl<K: kube::Resource + Send + Sync + 'static> CacheObject for K {
 
     fn label(&self, key: &str) -> Option<&str> {
         self.meta().labels.as_ref()?.get(key).map(String::as_str)
-    }
-
-    fn label_digest(&self) -> LabelDigest {
-        let labels = self.meta().labels.iter().flatten();
-        LabelDigest::of(labels.map(|(key, value)| (key.as_str(), value.as_str())))
     }
 }
 

@@ -27,7 +27,7 @@ use crate::{
 /// }
 /// ```
 pub struct DynamicLister<K> {
-    store: Arc<Store<K>>,
+    store: Store<K>,
 }
 
 impl<K> Clone for DynamicLister<K> {
@@ -45,7 +45,7 @@ impl<K: CacheObject> fmt::Debug for DynamicLister<K> {
 impl<K: CacheObject> DynamicLister<K> {
     /// Creates a lister of a store.
     pub fn new(store: Store<K>) -> Self {
-        Self { store: Arc::new(store) }
+        Self { store }
     }
 
     /// Returns the object with this key.

@@ -4,7 +4,6 @@
 //! names the position in the text. Requirements are sorted by key, as on the server, so two selectors
 //! that differ in the order of their keys are equal and print the same.
 
-mod digest;
 mod parse;
 mod validate;
 
@@ -12,11 +11,9 @@ use std::{collections::BTreeSet, fmt, str::FromStr};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-pub(crate) use digest::Sieve;
 pub use parse::ParseSelectorError;
 pub(crate) use validate::is_dns_label;
 
-pub use crate::label_digest::LabelDigest;
 use crate::object::CacheObject;
 
 /// Selects objects by their labels.

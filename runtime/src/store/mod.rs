@@ -100,6 +100,8 @@ impl<K: CacheObject> Store<K> {
     }
 
     /// Returns the objects that the selector matches, in no particular order.
+    ///
+    /// Checks the labels of every object. For frequent lookups in a large cache, add an [`Index`].
     pub fn list(&self, selector: &Selector) -> Vec<Arc<K>> {
         self.read(|state| state.select(selector))
     }

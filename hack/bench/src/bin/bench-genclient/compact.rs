@@ -9,7 +9,6 @@ use std::{collections::BTreeMap, fmt};
 use genclient_runtime::{
     kube::core::ApiResource,
     object::{CacheObject, Watched},
-    selector::LabelDigest,
 };
 use samplecrd_apis::samplecrd::v1::Network;
 use serde::{
@@ -92,10 +91,6 @@ impl CacheObject for CompactNetwork {
 
     fn label(&self, key: &str) -> Option<&str> {
         self.metadata.labels.0.iter().find(|(other, _)| **other == *key).map(|(_, value)| &**value)
-    }
-
-    fn label_digest(&self) -> LabelDigest {
-        LabelDigest::of(self.metadata.labels.0.iter().map(|(key, value)| (&**key, &**value)))
     }
 }
 
