@@ -28,7 +28,7 @@
 //!     let reconcile = move |key: ObjectKey| {
 //!         let lister = lister.clone();
 //!         async move {
-//!             match lister.store().get(&key) {
+//!             match lister.get(&key) {
 //!                 Some(object) => println!("{key} is at {:?}", object.metadata.resource_version),
 //!                 None => println!("{key} is gone"),
 //!             }

@@ -72,6 +72,20 @@ impl<K: CacheObject> Store<K> {
         (store, writer)
     }
 
+    /// Creates a store of these objects, for unit tests. It does not change and has no index.
+    ///
+    /// Of several objects with the same key, the store holds the last one.
+    pub fn of(objects: impl IntoIterator<Item = K>) -> Self {
+        let (store, mut writer) = Self::new(watch::Sender::new(false));
+        let mut batch = writer.begin();
+        for object in objects {
+            let slot = batch.state().find(namespace_of(&object), object.name());
+            batch.put(slot, &Arc::new(object));
+        }
+        batch.publish();
+        store
+    }
+
     /// Reads the newest generation.
     pub(crate) fn read<R>(&self, question: impl FnOnce(&State<K>) -> R) -> R {
         question(&self.published.state.load())

@@ -3,6 +3,7 @@
 mod bounds;
 mod handlers;
 mod indexes;
+mod listers;
 mod misuse;
 mod model;
 mod queue;
