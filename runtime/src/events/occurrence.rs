@@ -8,10 +8,9 @@ use k8s_openapi::{
 use kube::runtime::events::Reporter;
 use tokio::time::Instant;
 
-use crate::clip::clip;
+use crate::{clip::clip, selector::is_dns_subdomain};
 
 /// The limits of the API server, in bytes.
-const MAX_NAME: usize = 253;
 const MAX_REASON: usize = 128;
 const MAX_INSTANCE: usize = 128;
 const MAX_NOTE: usize = 1024;
@@ -105,16 +104,6 @@ impl Occurrence {
 /// Returns a name that no other event has.
 pub(super) fn random_name() -> String {
     format!("event.{:032x}", rand::random::<u128>())
-}
-
-fn is_dns_subdomain(name: &str) -> bool {
-    let is_label = |label: &str| {
-        let edge = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-        label.bytes().all(|byte| edge(byte) || byte == b'-')
-            && label.bytes().next().is_some_and(edge)
-            && label.bytes().next_back().is_some_and(edge)
-    };
-    name.len() <= MAX_NAME && name.split('.').all(is_label)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use std::{collections::BTreeSet, fmt, str::FromStr};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 pub use parse::ParseSelectorError;
-pub(crate) use validate::is_dns_label;
+pub(crate) use validate::{is_dns_label, is_dns_subdomain};
 
 use crate::object::CacheObject;
 

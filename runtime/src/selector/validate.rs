@@ -62,6 +62,6 @@ pub(crate) fn is_dns_label(text: &str) -> bool {
 
 /// Whether the text consists of DNS labels joined by dots. As on the API server, only the length of
 /// the whole is limited.
-fn is_dns_subdomain(text: &str) -> bool {
+pub(crate) fn is_dns_subdomain(text: &str) -> bool {
     text.len() <= SUBDOMAIN_LENGTH && text.split('.').all(is_dns_text)
 }
