@@ -22,7 +22,7 @@ pub struct BackoffConfig {
 }
 
 impl BackoffConfig {
-    /// Pauses that double from `min` to `max`.
+    /// Creates pauses that double from `min` to `max`.
     pub fn new(min: Duration, max: Duration) -> Self {
         Self { min, max, ..Self::default() }
     }
@@ -38,10 +38,10 @@ impl Default for BackoffConfig {
     }
 }
 
-/// No configuration makes a pause shorter: a server that refuses at once must not be asked in a loop.
+/// The minimum of every pause. It prevents a busy loop if the server fails at once.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// Doubling, jittered, capped pauses that start over after a time without failures.
+/// Jittered pauses that double up to a cap and start over after a time without failures.
 #[derive(Debug)]
 pub(crate) struct Backoff {
     config: BackoffConfig,
@@ -55,26 +55,26 @@ impl Backoff {
         Self { config, attempt: 0, last: None }
     }
 
-    /// Starts over: the next failure is the first.
+    /// Starts over: the next failure counts as the first.
     pub(crate) fn reset(&mut self) {
         self.attempt = 0;
         self.last = None;
     }
 
-    /// The quiet time, after which the pauses start over, begins now.
+    /// Restarts the time without failures after which the pauses start over.
     pub(crate) fn touch(&mut self) {
         self.last = self.last.map(|last| last.max(Instant::now()));
     }
 
-    /// How many attempts have failed in a row.
+    /// Returns the number of consecutive failures.
     pub(crate) fn attempt(&self) -> u32 {
         self.attempt
     }
 
     /// Counts a failure, and returns the pause after it.
     ///
-    /// The pause comes from the upper half of the range, so that clients that lost their server at
-    /// the same moment do not all return at the same moment, even when they have reached the cap.
+    /// The pause is from the upper half of the range, so that clients that lost their server at the same time
+    /// do not all return at the same time, even at the cap.
     pub(crate) fn next(&mut self) -> Duration {
         let now = Instant::now();
         if self.last.is_some_and(|last| now.duration_since(last) >= self.config.reset_after) {
@@ -94,10 +94,10 @@ pub(crate) fn exponential(base: Duration, factor: u32, steps: u32, max: Duration
     u64::try_from(nanos).map_or(max, |nanos| Duration::from_nanos(nanos).min(max))
 }
 
-/// Adds a random part of up to `share` of the pause to it. `share` must be between 0 and 1.
+/// Lengthens a pause by a random part of up to `share`, which must be between 0 and 1.
 pub(crate) fn jittered(pause: Duration, share: f64) -> Duration {
     let part = share * rand::rng().random_range(0.0..=1.0);
-    // Half of it twice cannot overflow.
+    // The half cannot overflow, and the additions saturate.
     let half = (pause / 2).mul_f64(part);
     pause.saturating_add(half).saturating_add(half)
 }

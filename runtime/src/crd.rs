@@ -152,10 +152,10 @@ fn schema<K: JsonSchema>(validations: &[Rule]) -> JSONSchemaProps {
         let rules = serde_json::to_value(validations).expect("rules are plain data, which is JSON");
         schema.insert("x-kubernetes-validations".to_owned(), rules);
     }
-    serde_json::from_value(schema.to_value()).expect("the rewriters leave only what a CRD schema may have")
+    serde_json::from_value(schema.to_value()).expect("the rewriters produce a structural schema")
 }
 
-/// Removes formats that the API server does not know. It warns about each one on every apply.
+/// Removes formats that the API server does not know. The server warns about each of them on every apply.
 #[derive(Clone, Debug)]
 struct DropUnknownFormats;
 
@@ -190,9 +190,9 @@ impl ScopeName for k8s_openapi::ClusterResourceScope {
 
 /// Merges the versions of a kind into one CRD that stores the version `stored`.
 ///
-/// The stored version comes first and the others follow by name. The annotations and labels of all
-/// versions are merged; singular, short names and categories are those of the stored version. The
-/// generator makes sure that the versions do not contradict each other in any of these.
+/// The stored version comes first and the others follow by name. The annotations and labels of all versions
+/// are merged. The singular, the short names and the categories are those of the stored version. The
+/// generator rejects versions that contradict each other in any of these.
 ///
 /// # Errors
 ///
@@ -214,8 +214,8 @@ pub fn merge_versions(
 
 /// Prints CRDs to the standard output as YAML documents, each below a line `# <name>`.
 ///
-/// The generated example `crds` calls it: the schemas of annotated types exist only in compiled code. So
-/// does what can be checked against them, which is checked before anything is printed.
+/// The generated example `crds` calls it, because the schemas of annotated types exist only in compiled code.
+/// The selectable fields are checked against the schemas before anything is printed.
 #[doc(hidden)]
 pub fn print_manifests(crds: &[CustomResourceDefinition]) -> Result<(), Box<dyn std::error::Error>> {
     let wrong: Vec<String> = crds.iter().flat_map(wrong_fields).collect();
@@ -229,7 +229,7 @@ pub fn print_manifests(crds: &[CustomResourceDefinition]) -> Result<(), Box<dyn 
     Ok(())
 }
 
-/// What the API server will say of the selectable fields: each is a string, a boolean or an integer.
+/// Reports the selectable fields that are not a string, a boolean or an integer. The API server rejects them.
 fn wrong_fields(crd: &CustomResourceDefinition) -> Vec<String> {
     let mut wrong = Vec::new();
     for version in &crd.spec.versions {

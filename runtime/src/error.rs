@@ -1,9 +1,9 @@
 //! The error of every request.
 //!
-//! An [`Error`] says what was tried (the verb, the kind, the namespace and the name) and why it failed.
-//! `is_not_found`, `is_conflict` and the other predicates look at the server's reason, and at the HTTP
-//! status only if the reason is not a known one, as client-go's `apierrors` does. [`Error::cause`] and
-//! [`Error::status`] have the details.
+//! An [`Error`] names the failed operation (the verb, the kind, the namespace and the name) and the cause.
+//! `is_not_found`, `is_conflict` and the other predicates check the reason that the server sent. As in
+//! client-go's `apierrors`, the HTTP status counts only if the reason is unknown. [`Error::cause`] and
+//! [`Error::status`] return the details.
 
 use std::{error::Error as StdError, fmt, time::Duration};
 
@@ -17,7 +17,7 @@ use crate::object::ObjectKey;
 /// The result of a request.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What a request was to do.
+/// The operation of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Operation {
@@ -52,13 +52,13 @@ impl fmt::Display for Operation {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Cause {
-    /// The server refused the request, or could not be reached.
+    /// The server rejected the request or could not be reached.
     Kube(kube::Error),
     /// The response of the server does not decode into the expected type.
     Decode {
-        /// The path of the wrong field, or `.` if the whole response is wrong.
+        /// The path of the invalid field, or `.` if the whole response is invalid.
         path: String,
-        /// What is wrong with it.
+        /// The decoding error.
         source: serde_json::Error,
     },
     /// The response was not complete within the timeout of the request.
@@ -82,8 +82,8 @@ pub enum InvalidRequest {
         "`{0}` is not a resource: its group, version and plural must be letters, digits, `-`, `_` or `.`"
     )]
     Resource(String),
-    /// The client of a namespace has a kind that is cluster-scoped.
-    #[error("{0} is cluster-scoped, so its objects are in no namespace")]
+    /// The client of a namespace has a cluster-scoped kind.
+    #[error("{0} is cluster-scoped and has no objects in a namespace")]
     NotNamespaced(String),
     /// The name of the object would change the path of the request.
     #[error("`{0}` is not an object name: it must not be empty, `.` or `..`, nor contain `/` or `%`")]
@@ -97,7 +97,7 @@ pub enum InvalidRequest {
     /// An apply configuration lacks a field that identifies the object.
     #[error("the apply configuration has no {0}")]
     FieldMissing(&'static str),
-    /// An apply configuration has another kind, or names another object.
+    /// An apply configuration has a different kind or names a different object.
     #[error("the apply configuration's {field} is `{found}`, not `{expected}`")]
     FieldMismatch {
         /// The field.
@@ -112,14 +112,14 @@ pub enum InvalidRequest {
     FieldManager(String),
     /// An apply has no field manager.
     #[error(
-        "an apply needs a field manager: set it for all requests with `RestClient::field_manager`, or for this \
-         one with `.field_manager(…)`"
+        "an apply needs a field manager: set it for all requests with `RestClient::field_manager`, or for one \
+         request with `.field_manager(…)`"
     )]
     FieldManagerMissing,
-    /// The write needs the resource version of an object that has none.
-    #[error("the object has no metadata.resourceVersion, so a change by somebody else would not be noticed")]
+    /// The write needs a resource version, and the object has none.
+    #[error("the object has no metadata.resourceVersion, which is needed to detect a conflicting change")]
     ResourceVersionMissing,
-    /// The object is not the one that the request names, or a change would make it another one.
+    /// The object is not the one that the request names, or a change would alter its identity.
     #[error("the object's {field} is `{found}`, not `{expected}`, and a write cannot change it")]
     OtherObject {
         /// The field.
@@ -129,8 +129,8 @@ pub enum InvalidRequest {
         /// The actual value.
         found: String,
     },
-    /// An update of the status changes other fields too, which the server would ignore.
-    #[error("only the status can be changed here, not {}", .0.join(", "))]
+    /// An update of the status changes other fields, which the server would ignore.
+    #[error("a status update cannot change {}", .0.join(", "))]
     OutsideStatus(Vec<String>),
     /// The body does not serialize to JSON.
     #[error("the body does not serialize: {0}")]
@@ -140,7 +140,7 @@ pub enum InvalidRequest {
     Http(#[source] http::Error),
 }
 
-/// A field that an apply did not get, because another manager owns it with another value.
+/// A field that an apply could not set because another manager owns it with a different value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FieldConflict {
@@ -154,7 +154,7 @@ impl FieldConflict {
     /// Reads a cause such as `conflict with "kubectl" using apps/v1`.
     fn of(cause: &StatusCause) -> Option<Self> {
         let manager = cause.message.strip_prefix("conflict with ").unwrap_or(&cause.message);
-        // The name is quoted as Go quotes it, which is JSON but for rare escapes.
+        // The name is quoted by Go's rules, which differ from JSON only in rare escapes.
         let quoted = serde_json::Deserializer::from_str(manager).into_iter::<String>().next();
         let manager = quoted.and_then(Result::ok).unwrap_or_else(|| manager.to_owned());
         (cause.reason == "FieldManagerConflict").then(|| Self { manager, field: cause.field.clone() })
@@ -167,7 +167,7 @@ impl fmt::Display for FieldConflict {
     }
 }
 
-/// A failed request: what was tried, and why it failed.
+/// A failed request, with its operation and cause.
 pub struct Error(Box<Inner>);
 
 struct Inner {
@@ -181,10 +181,10 @@ impl Error {
         Self(Box::new(Inner { operation: Some(operation), cause, retry_after }))
     }
 
-    /// Creates the error for an object that does not exist, equal to the one that the server sends.
+    /// Creates the error that the server sends for an object that does not exist.
     ///
-    /// [`is_not_found`](Self::is_not_found) holds for it, so callers need not know whether the answer
-    /// came from the cache or from the server.
+    /// [`is_not_found`](Self::is_not_found) returns `true` for it, so callers need not distinguish a miss in
+    /// the cache from an answer of the server.
     pub fn not_found(kind: impl Into<String>, key: &ObjectKey) -> Self {
         let kind = kind.into();
         let status = Status::failure(&format!("{kind} \"{}\" not found", key.name), reason::NOT_FOUND)
@@ -199,12 +199,12 @@ impl Error {
         Self::new(operation, Cause::Kube(kube::Error::Api(status.boxed())), None)
     }
 
-    /// Returns what was tried, or `None` if the error was converted from a [`kube::Error`].
+    /// Returns the failed operation, or `None` if the error was converted from a [`kube::Error`].
     pub fn operation(&self) -> Option<&Operation> {
         self.0.operation.as_ref()
     }
 
-    /// Returns why the request failed.
+    /// Returns the cause of the failure.
     pub fn cause(&self) -> &Cause {
         &self.0.cause
     }
@@ -227,13 +227,13 @@ impl Error {
         self.answers(reason::NOT_FOUND, 404)
     }
 
-    /// Returns whether the object was changed since it was read, or a precondition does not hold.
+    /// Returns whether the object has changed since it was read, or a precondition does not hold.
     pub fn is_conflict(&self) -> bool {
         self.answers(reason::CONFLICT, 409)
     }
 
-    /// Returns the fields that an apply did not get because other managers own them. It is empty for any
-    /// other error.
+    /// Returns the fields that an apply could not set because other managers own them. Other errors have
+    /// none.
     pub fn conflicts(&self) -> Vec<FieldConflict> {
         let details = self.status().and_then(|status| status.details.as_ref());
         let causes = details.into_iter().flat_map(|details| &details.causes);
@@ -245,7 +245,8 @@ impl Error {
         self.status().is_some_and(|status| status.reason == reason::ALREADY_EXISTS)
     }
 
-    /// Returns whether the requested state is gone (HTTP 410), including an expired resource version.
+    /// Returns whether the requested state no longer exists (HTTP 410), including an expired resource
+    /// version.
     pub fn is_gone(&self) -> bool {
         self.is_expired() || self.answers(reason::GONE, 410)
     }
@@ -275,10 +276,10 @@ impl Error {
         self.answers(reason::TOO_MANY_REQUESTS, 429)
     }
 
-    /// Whether the server has not reached the requested resource version yet.
+    /// Returns whether the server has not reached the requested resource version yet.
     ///
-    /// Servers report it in three ways: by a cause, by a message with another cause, and the oldest ones
-    /// by the message alone.
+    /// Servers report this with a cause, with a message and a different cause, or, in old versions, with the
+    /// message alone.
     pub(crate) fn is_version_too_large(&self) -> bool {
         const REASON: &str = "ResourceVersionTooLarge";
         const MESSAGE: &str = "Too large resource version";
@@ -302,7 +303,7 @@ impl Error {
 
     /// Returns how long the server asks to wait before the next attempt.
     ///
-    /// It is at most 5 minutes: the maintenance page of a proxy may ask for a day.
+    /// At most 5 minutes are returned, because the maintenance page of a proxy may ask for a day.
     pub fn retry_after(&self) -> Option<Duration> {
         const LONGEST: Duration = Duration::from_secs(300);
         let asked = self.0.retry_after.or_else(|| {
@@ -312,7 +313,7 @@ impl Error {
         asked.map(|wait| wait.min(LONGEST))
     }
 
-    /// Whether the server sent this reason, or this HTTP status without a known reason.
+    /// Returns whether the server sent this reason, or this HTTP status without a known reason.
     fn answers(&self, reason: &str, code: u16) -> bool {
         self.status().is_some_and(|status| {
             status.reason == reason || (status.code == code && !reason::is_known(&status.reason))
@@ -327,7 +328,7 @@ impl fmt::Display for Error {
         }
         let conflicts = self.conflicts();
         match &self.0.cause {
-            // The server's own message has a line for each field.
+            // The message of the server has a line for each field.
             Cause::Kube(kube::Error::Api(status)) if !conflicts.is_empty() => {
                 for (index, conflict) in conflicts.iter().enumerate() {
                     let separator = if index > 0 { ", " } else { "" };
@@ -351,8 +352,8 @@ impl fmt::Display for Error {
     }
 }
 
-/// Writes an error and the sources that its own text does not include: "client error (Connect)" is
-/// useless without the "connection refused" behind it.
+/// Writes an error and those of its sources that its text does not include, such as the "connection refused"
+/// behind "client error (Connect)".
 fn write_chain(f: &mut fmt::Formatter<'_>, error: &dyn StdError) -> fmt::Result {
     let mut said = error.to_string();
     f.write_str(&said)?;
@@ -404,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_says_what_was_tried_on_which_object() {
+    fn an_error_names_the_operation_and_the_object() {
         let error = Error::not_found("Network", &ObjectKey::namespaced("default", "example"));
         assert_eq!(
             error.to_string(),

@@ -3,7 +3,8 @@
 //! A lister sends no request. It returns shared objects (`Arc`), which cannot be changed by accident.
 //!
 //! An object is found by its [`ObjectKey`], which is the key that `reconcile` gets. An object of a
-//! cluster-scoped kind is also found by its name, and an object of a namespaced kind by its namespace and name:
+//! cluster-scoped kind is also found by its name, and an object of a namespaced kind by its namespace and
+//! name:
 //!
 //! ```
 //! # use genclient_runtime::{Lister, ObjectKey};

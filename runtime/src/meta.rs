@@ -54,7 +54,7 @@ fn qualified(f: &mut fmt::Formatter<'_>, name: &str, group: &str) -> fmt::Result
     }
 }
 
-/// The list type of a kind, as `#[derive(GenClientList)]` implements it.
+/// The list type of a kind. `#[derive(GenClientList)]` implements it.
 pub trait KindList {
     /// The type of the objects.
     type Item;
@@ -66,9 +66,9 @@ pub trait KindList {
     fn into_items(self) -> Vec<Self::Item>;
 }
 
-/// The error for a resource that a factory has no informer for.
+/// The error for a resource without an informer in a factory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no informer is known for `{}` of `{}/{}`", .resource.resource, .resource.group, .resource.version)]
+#[error("there is no informer for `{}` of `{}/{}`", .resource.resource, .resource.group, .resource.version)]
 pub struct UnknownResource {
     /// The requested resource.
     pub resource: kube::core::GroupVersionResource,

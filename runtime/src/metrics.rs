@@ -1,33 +1,33 @@
 //! The metrics of this crate.
 //!
-//! They are recorded through the facade of the [`metrics`] crate. Install a recorder
-//! *before* running informers and workers and creating event recorders, because these look up their
-//! metrics at that time. Without a recorder nothing is measured. [`describe`] registers the unit and
-//! the description of every metric.
+//! They are recorded through the facade of the [`metrics`] crate. Install a recorder *before* running
+//! informers and workers and creating event recorders, because these look up their metrics at that time.
+//! Without a recorder nothing is recorded. [`describe`] registers the unit and the description of every
+//! metric.
 //!
 //! | name | kind | labels | meaning |
 //! | --- | --- | --- | --- |
 //! | `genclient_workqueue_depth` | gauge | `queue` | keys that wait for a worker or for the end of their current run |
-//! | `genclient_workqueue_adds_total` | counter | `queue` | keys that were queued; adding a queued key does not count |
-//! | `genclient_workqueue_queue_duration_seconds` | histogram | `queue` | how long a key waited for a worker |
-//! | `genclient_workqueue_work_duration_seconds` | histogram | `queue` | how long the reconciliation of a key took |
-//! | `genclient_workqueue_unfinished_work_seconds` | gauge | `queue` | how long the running reconciliations have taken so far, in total |
-//! | `genclient_workqueue_longest_running_processor_seconds` | gauge | `queue` | how long the longest running reconciliation has taken so far |
-//! | `genclient_workqueue_retries_total` | counter | `queue` | failures of keys for which the rate limiter set a delay |
+//! | `genclient_workqueue_adds_total` | counter | `queue` | queued keys; adding a key that is already queued does not count |
+//! | `genclient_workqueue_queue_duration_seconds` | histogram | `queue` | time that a key waited for a worker |
+//! | `genclient_workqueue_work_duration_seconds` | histogram | `queue` | duration of the reconciliation of a key |
+//! | `genclient_workqueue_unfinished_work_seconds` | gauge | `queue` | total time that the running reconciliations have taken so far |
+//! | `genclient_workqueue_longest_running_processor_seconds` | gauge | `queue` | time that the longest running reconciliation has taken so far |
+//! | `genclient_workqueue_retries_total` | counter | `queue` | failed reconciliations that the rate limiter delays |
 //! | `genclient_workqueue_panics_total` | counter | `queue` | caught panics of reconciliations and of the rate limiter |
 //! | `genclient_events_sent_total` | counter | `controller` | events that the API server accepted |
 //! | `genclient_events_dropped_total` | counter | `controller`, `reason` | dropped events: `queue_full`, `spam`, `expired` or `failed` |
 //! | `genclient_reflector_lists_total` | counter | `resource`, `mode` | complete lists, `streamed` or `paged` |
-//! | `genclient_reflector_list_duration_seconds` | histogram | `resource` | how long a list took |
+//! | `genclient_reflector_list_duration_seconds` | histogram | `resource` | duration of a list |
 //! | `genclient_reflector_listed_objects` | gauge | `resource` | objects in the last list |
 //! | `genclient_reflector_watches_total` | counter | `resource` | opened watches |
 //! | `genclient_reflector_events_total` | counter | `resource` | changes and bookmarks received |
 //! | `genclient_reflector_invalid_objects_total` | counter | `resource` | objects that did not decode, counted each time they arrive |
-//! | `genclient_reflector_last_event_timestamp_seconds` | gauge | `resource` | Unix time at which the last list, change or bookmark arrived; `time()` minus this is the age of the cache |
+//! | `genclient_reflector_last_event_timestamp_seconds` | gauge | `resource` | Unix time of the last list, change or bookmark; `time()` minus this value is the age of the cache |
 //! | `genclient_reflector_errors_total` | counter | `resource`, `problem` | failed attempts to list or watch |
 //! | `genclient_informer_deltas_total` | counter | `resource` | deltas applied to the cache |
 //! | `genclient_informer_relists_total` | counter | `resource` | lists applied to the cache |
-//! | `genclient_informer_events_total` | counter | `resource` | changes passed on to the handlers, before coalescing |
+//! | `genclient_informer_events_total` | counter | `resource` | changes passed to the handlers, before coalescing |
 //! | `genclient_informer_stale_total` | counter | `resource` | states dropped because the cache had a newer one |
 //! | `genclient_informer_objects` | gauge | `resource` | objects in the cache |
 //! | `genclient_informer_invalid_objects` | gauge | `resource` | objects on the server that do not decode |
@@ -37,15 +37,14 @@
 //! | `genclient_informer_handler_panics_total` | counter | `resource` | caught panics of event handlers |
 //! | `genclient_informer_index_panics_total` | counter | `resource` | caught panics of index functions |
 //!
-//! The metrics of a reflector also have the label `namespace` if it follows only that namespace.
+//! The metrics of a reflector have the additional label `namespace` if it watches a single namespace.
 //!
 //! The two gauges of running reconciliations are updated every half second.
 //!
 //! The metrics of reflectors and informers have a label `form` unless whole objects of a static type are
-//! cached: `metadata`, or for a kind that is known only at run time `dynamic` or `dynamic_metadata`. Those
-//! of a factory with a name have it as the label `factory`: give factories names if two of them follow one
-//! resource, and do not request two static types of one resource from one factory, because they would share
-//! their series.
+//! cached: `metadata`, or `dynamic` or `dynamic_metadata` for a [dynamic kind](crate::dynamic). The name of a
+//! factory is the label `factory`. Name the factories if two of them watch the same resource, and do not
+//! request two static types of one resource from one factory, because they would share their series.
 
 #[cfg(test)]
 pub(crate) mod test_recorder;
@@ -54,17 +53,17 @@ use metrics::{Label, Unit, describe_counter, describe_gauge, describe_histogram}
 
 /// Keys that wait for a worker or for the end of their current run.
 pub const WORKQUEUE_DEPTH: &str = "genclient_workqueue_depth";
-/// Keys that were queued.
+/// Queued keys.
 pub const WORKQUEUE_ADDS: &str = "genclient_workqueue_adds_total";
-/// How long a key waited for a worker.
+/// Time that a key waited for a worker.
 pub const WORKQUEUE_QUEUE_DURATION: &str = "genclient_workqueue_queue_duration_seconds";
-/// How long the reconciliation of a key took.
+/// Duration of the reconciliation of a key.
 pub const WORKQUEUE_WORK_DURATION: &str = "genclient_workqueue_work_duration_seconds";
-/// How long the running reconciliations have taken so far, in total.
+/// Total time that the running reconciliations have taken so far.
 pub const WORKQUEUE_UNFINISHED: &str = "genclient_workqueue_unfinished_work_seconds";
-/// How long the longest running reconciliation has taken so far.
+/// Time that the longest running reconciliation has taken so far.
 pub const WORKQUEUE_LONGEST_RUNNING: &str = "genclient_workqueue_longest_running_processor_seconds";
-/// Failures of keys for which the rate limiter set a delay.
+/// Failed reconciliations that the rate limiter delays.
 pub const WORKQUEUE_RETRIES: &str = "genclient_workqueue_retries_total";
 /// Caught panics of reconciliations and of the rate limiter.
 pub const WORKQUEUE_PANICS: &str = "genclient_workqueue_panics_total";
@@ -74,7 +73,7 @@ pub const EVENTS_SENT: &str = "genclient_events_sent_total";
 pub const EVENTS_DROPPED: &str = "genclient_events_dropped_total";
 /// Complete lists.
 pub const REFLECTOR_LISTS: &str = "genclient_reflector_lists_total";
-/// How long a list took.
+/// Duration of a list.
 pub const REFLECTOR_LIST_DURATION: &str = "genclient_reflector_list_duration_seconds";
 /// Objects in the last list.
 pub const REFLECTOR_LISTED_OBJECTS: &str = "genclient_reflector_listed_objects";
@@ -84,7 +83,7 @@ pub const REFLECTOR_WATCHES: &str = "genclient_reflector_watches_total";
 pub const REFLECTOR_EVENTS: &str = "genclient_reflector_events_total";
 /// Objects that did not decode, counted each time they arrive.
 pub const REFLECTOR_INVALID_OBJECTS: &str = "genclient_reflector_invalid_objects_total";
-/// Unix time at which the last list, change or bookmark arrived.
+/// Unix time of the last list, change or bookmark.
 pub const REFLECTOR_LAST_EVENT: &str = "genclient_reflector_last_event_timestamp_seconds";
 /// Failed attempts to list or watch.
 pub const REFLECTOR_ERRORS: &str = "genclient_reflector_errors_total";
@@ -92,7 +91,7 @@ pub const REFLECTOR_ERRORS: &str = "genclient_reflector_errors_total";
 pub const INFORMER_DELTAS: &str = "genclient_informer_deltas_total";
 /// Lists applied to the cache.
 pub const INFORMER_RELISTS: &str = "genclient_informer_relists_total";
-/// Changes passed on to the handlers, before coalescing.
+/// Changes passed to the handlers, before coalescing.
 pub const INFORMER_EVENTS: &str = "genclient_informer_events_total";
 /// States dropped because the cache had a newer one.
 pub const INFORMER_STALE: &str = "genclient_informer_stale_total";
@@ -114,7 +113,7 @@ pub const INFORMER_INDEX_PANICS: &str = "genclient_informer_index_panics_total";
 /// The form in which a resource is cached.
 #[derive(Clone, Copy)]
 pub(crate) struct Form {
-    /// Whether the kind is known only at run time.
+    /// Whether the kind is dynamic.
     pub(crate) is_dynamic: bool,
     /// Whether only the metadata is cached.
     pub(crate) is_metadata: bool,
@@ -133,8 +132,8 @@ impl Form {
 
 /// The labels of the metrics of one resource.
 ///
-/// A metadata informer, an informer of a kind that is known only at run time and an informer of a named
-/// factory have further labels, so that two informers of one resource do not share their series.
+/// Metadata informers, dynamic informers and informers of a named factory have additional labels, so that two
+/// informers of one resource do not share their series.
 pub(crate) fn resource_labels(resource: &str, form: Form, name: Option<&str>) -> Vec<Label> {
     let mut labels = vec![Label::new("resource", resource.to_owned())];
     labels.extend(form.label().map(|form| Label::from_static_parts("form", form)));
@@ -150,17 +149,12 @@ enum Kind {
 
 const ALL: &[(&str, Kind, Unit, &str)] = &[
     (WORKQUEUE_DEPTH, Kind::Gauge, Unit::Count, "Keys that wait for a worker"),
-    (WORKQUEUE_ADDS, Kind::Counter, Unit::Count, "Keys that were queued"),
-    (WORKQUEUE_QUEUE_DURATION, Kind::Histogram, Unit::Seconds, "How long a key waited for a worker"),
-    (WORKQUEUE_WORK_DURATION, Kind::Histogram, Unit::Seconds, "How long the reconciliation of a key took"),
+    (WORKQUEUE_ADDS, Kind::Counter, Unit::Count, "Queued keys"),
+    (WORKQUEUE_QUEUE_DURATION, Kind::Histogram, Unit::Seconds, "Time that a key waited for a worker"),
+    (WORKQUEUE_WORK_DURATION, Kind::Histogram, Unit::Seconds, "Duration of the reconciliation of a key"),
     (WORKQUEUE_UNFINISHED, Kind::Gauge, Unit::Seconds, "Total age of the running reconciliations"),
     (WORKQUEUE_LONGEST_RUNNING, Kind::Gauge, Unit::Seconds, "Age of the longest running reconciliation"),
-    (
-        WORKQUEUE_RETRIES,
-        Kind::Counter,
-        Unit::Count,
-        "Failures of keys for which the rate limiter set a delay",
-    ),
+    (WORKQUEUE_RETRIES, Kind::Counter, Unit::Count, "Failed reconciliations that the rate limiter delays"),
     (
         WORKQUEUE_PANICS,
         Kind::Counter,
@@ -170,7 +164,7 @@ const ALL: &[(&str, Kind, Unit, &str)] = &[
     (EVENTS_SENT, Kind::Counter, Unit::Count, "Events that the API server accepted"),
     (EVENTS_DROPPED, Kind::Counter, Unit::Count, "Dropped events"),
     (REFLECTOR_LISTS, Kind::Counter, Unit::Count, "Complete lists, streamed or paged"),
-    (REFLECTOR_LIST_DURATION, Kind::Histogram, Unit::Seconds, "How long a list took"),
+    (REFLECTOR_LIST_DURATION, Kind::Histogram, Unit::Seconds, "Duration of a list"),
     (REFLECTOR_LISTED_OBJECTS, Kind::Gauge, Unit::Count, "Objects in the last list"),
     (REFLECTOR_WATCHES, Kind::Counter, Unit::Count, "Opened watches"),
     (REFLECTOR_EVENTS, Kind::Counter, Unit::Count, "Changes and bookmarks received"),
@@ -184,7 +178,7 @@ const ALL: &[(&str, Kind, Unit, &str)] = &[
     (REFLECTOR_ERRORS, Kind::Counter, Unit::Count, "Failed attempts to list or watch"),
     (INFORMER_DELTAS, Kind::Counter, Unit::Count, "Deltas applied to the cache"),
     (INFORMER_RELISTS, Kind::Counter, Unit::Count, "Lists applied to the cache"),
-    (INFORMER_EVENTS, Kind::Counter, Unit::Count, "Changes passed on to the handlers, before coalescing"),
+    (INFORMER_EVENTS, Kind::Counter, Unit::Count, "Changes passed to the handlers, before coalescing"),
     (INFORMER_STALE, Kind::Counter, Unit::Count, "States dropped because the cache had a newer one"),
     (INFORMER_OBJECTS, Kind::Gauge, Unit::Count, "Objects in the cache"),
     (INFORMER_INVALID, Kind::Gauge, Unit::Count, "Objects on the server that do not decode"),

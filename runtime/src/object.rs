@@ -1,4 +1,4 @@
-//! What a type must provide to be cached, and the keys of objects.
+//! The traits of types that can be cached, and the keys of objects.
 
 use std::{
     any::{Any, TypeId},
@@ -55,11 +55,11 @@ impl<K: kube::Resource + Send + Sync + 'static> CacheObject for K {
     }
 }
 
-/// An object that a reflector can decode and an informer can cache. Every [`CacheObject`] that implements
-/// `Deserialize` is one.
+/// A type that a reflector can decode and an informer can cache: every [`CacheObject`] that implements
+/// `Deserialize`.
 ///
-/// It says nothing about the kind that the objects are of: a [`Watched`] type knows it, and for other types
-/// it is a value, a [`DynamicKind`](crate::dynamic::DynamicKind).
+/// A [`Watched`] type determines the kind of the objects. For other types, a
+/// [`DynamicKind`](crate::dynamic::DynamicKind) does.
 pub trait Decodable: CacheObject + DeserializeOwned {}
 
 impl<K: CacheObject + DeserializeOwned> Decodable for K {}
@@ -69,7 +69,7 @@ pub trait Watched: Decodable {
     /// The scope of the kind: [`NamespaceResourceScope`](k8s_openapi::NamespaceResourceScope) or
     /// [`ClusterResourceScope`](k8s_openapi::ClusterResourceScope).
     ///
-    /// A factory that is restricted to namespaces still watches a cluster-scoped kind as a whole.
+    /// A factory that is restricted to namespaces still watches all objects of a cluster-scoped kind.
     type Scope: 'static;
 
     /// Returns the group, version, kind and plural under which the API server serves the kind.
@@ -82,7 +82,7 @@ pub trait Watched: Decodable {
 
     /// Returns whether the type decodes from metadata alone, as kube's `PartialObjectMeta` does.
     ///
-    /// The server is then asked for metadata only.
+    /// The reflector then requests only metadata.
     fn is_metadata_only() -> bool {
         false
     }
@@ -138,9 +138,9 @@ impl fmt::Display for ObjectKey {
     }
 }
 
-/// The error for a text that is neither `name` nor `namespace/name`.
+/// The error for a string that is neither `name` nor `namespace/name`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not an object key: it must read `name` or `namespace/name`")]
+#[error("`{0}` is not an object key: expected `name` or `namespace/name`")]
 pub struct ParseObjectKeyError(String);
 
 impl FromStr for ObjectKey {

@@ -1,14 +1,14 @@
-//! Owner references, which say to which owners an object belongs.
+//! Owner references.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Resource;
 
 use crate::object::{ObjectKey, Watched};
 
-/// Returns a reference that makes `owner` an owner of an object. The server deletes the object after its
-/// last owner is gone.
+/// Returns a reference that makes `owner` an owner of an object. The server deletes an object once all of its
+/// owners are deleted.
 ///
-/// The owner must come from the server, which refuses a reference without a uid.
+/// The owner must have been read from the server, which rejects a reference without a uid.
 pub fn owner_ref<K: Resource<DynamicType = ()>>(owner: &K) -> OwnerReference {
     let meta = owner.meta();
     OwnerReference {
@@ -20,10 +20,10 @@ pub fn owner_ref<K: Resource<DynamicType = ()>>(owner: &K) -> OwnerReference {
     }
 }
 
-/// Returns a reference that makes `owner` the controller of an object. It also blocks the foreground
-/// deletion of the owner until the object is gone.
+/// Returns a reference that makes `owner` the controller of an object. It also blocks the foreground deletion
+/// of the owner until the object is deleted.
 ///
-/// The owner must come from the server, which refuses a reference without a uid.
+/// The owner must have been read from the server, which rejects a reference without a uid.
 pub fn controller_ref<K: Resource<DynamicType = ()>>(owner: &K) -> OwnerReference {
     OwnerReference { block_owner_deletion: Some(true), controller: Some(true), ..owner_ref(owner) }
 }
@@ -34,7 +34,7 @@ pub fn controller_of<C: Resource>(child: &C) -> Option<&OwnerReference> {
     references.iter().find(|reference| reference.controller == Some(true))
 }
 
-/// Returns the key of the controller of an object, if the controller is of the kind `O`, in any version.
+/// Returns the key of the controller of an object if the controller is of kind `O`, in any version.
 ///
 /// ```
 /// use genclient_runtime::{ObjectKey, owner::controller_key};
@@ -63,8 +63,7 @@ pub fn controller_key<O: Watched>(child: &impl Resource) -> Option<ObjectKey> {
 
 /// Returns whether `owner` is the controller of `child`.
 ///
-/// The uids are compared: an object that was deleted and created again under the same name is a
-/// different object.
+/// The uids are compared: an object that was deleted and recreated with the same name is a different object.
 pub fn is_controlled_by<C: Resource, K: Resource>(child: &C, owner: &K) -> bool {
     match (controller_of(child), owner.meta().uid.as_deref()) {
         (Some(reference), Some(uid)) => !uid.is_empty() && reference.uid == uid,

@@ -1,7 +1,6 @@
 //! Patches, and the difference of two objects as a patch.
 //!
-//! A patch changes what it names and leaves the rest of the object alone, so fields that the Rust type does
-//! not know survive it.
+//! A patch changes only the fields that it contains. Fields that the Rust type does not have are preserved.
 //!
 //! ```
 //! use genclient_runtime::Patch;
@@ -23,7 +22,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{error::InvalidRequest, wire::Call};
 
-/// What only the server sets in the metadata of an object. A difference in it is not a change.
+/// The metadata fields that only the server sets. They are not compared.
 const SET_BY_THE_SERVER: [&str; 8] = [
     "creationTimestamp",
     "deletionGracePeriodSeconds",
@@ -43,8 +42,7 @@ const SET_BY_THE_SERVER: [&str; 8] = [
 /// | [`strategic`](Self::strategic), [`strategic_between`](Self::strategic_between) | strategic merge patch | are merged by the keys of their items; Kubernetes' own kinds only |
 /// | [`json`](Self::json) | JSON patch (RFC 6902) | are changed by position |
 ///
-/// Server-side apply is not a patch here but a request of its own,
-/// [`TypedClient::apply`](crate::TypedClient::apply).
+/// Server-side apply is a separate request, [`TypedClient::apply`](crate::TypedClient::apply).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Patch {
     format: Format,
@@ -66,7 +64,7 @@ enum Flaw {
     NoResourceVersion,
 }
 
-/// Why two objects have no difference that a patch could express.
+/// Why the difference of two objects cannot be expressed as a patch.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PatchError {
@@ -121,29 +119,32 @@ impl Patch {
 
     /// Returns the smallest JSON merge patch that turns `old` into `new`, or `None` if nothing changes.
     ///
-    /// - Lists are replaced as a whole, including fields of their items that the Rust type does not know.
+    /// - Lists are replaced as a whole, including fields of their items that the Rust type does not have.
     /// - A null in an object counts as an absent field, since a merge patch cannot set one. A field that
     ///   becomes null is removed.
-    /// - What only the server sets in the metadata, such as the resource version or `managedFields`, is not
+    /// - Metadata fields that only the server sets, such as the resource version or `managedFields`, are not
     ///   compared.
     ///
     /// # Errors
-    /// If an object does not serialize.
+    ///
+    /// Returns an error if an object does not serialize.
     pub fn between<K: Serialize>(old: &K, new: &K) -> Result<Option<Self>, PatchError> {
         Ok(difference(old, new)?)
     }
 
     /// Returns the strategic merge patch that turns `old` into `new`, or `None` if nothing changes.
     ///
-    /// Of a list that has keys, such as the containers of a pod, the patch has only the items that change.
-    /// Items that somebody else added meanwhile stay. Otherwise it compares as [`between`](Self::between)
-    /// does.
+    /// For a list with keys, such as the containers of a pod, the patch contains only the changed items.
+    /// Items that another client added meanwhile are kept. Everything else is compared as by
+    /// [`between`](Self::between).
     ///
     /// The schemas of the kinds are those of Kubernetes 1.36.
     ///
     /// # Errors
-    /// If the kind is not one of Kubernetes' own, if an object does not serialize or does not fit the schema,
-    /// or if the patch cannot express the order of a list: items with the same key must stand side by side.
+    ///
+    /// Returns an error if the kind is not one of Kubernetes' own, if an object does not serialize or does
+    /// not fit the schema, or if the patch cannot express the order of a list: items with the same key must
+    /// be adjacent.
     ///
     /// ```
     /// use genclient_runtime::{Patch, patch::PatchError};
@@ -173,11 +174,10 @@ impl Patch {
         Ok(body.map(|body| Self { format: Format::Strategic, body: Ok(body) }))
     }
 
-    /// Lets the server refuse the patch with a [conflict](crate::Error::is_conflict) unless the object still
-    /// is as `object` shows it.
+    /// Makes the server reject the patch with a [conflict](crate::Error::is_conflict) if the object is not at
+    /// the resource version of `object`.
     ///
-    /// The resource version of `object` becomes a part of the patch. If it has none, the request fails
-    /// without being sent.
+    /// If `object` has no resource version, the request fails without being sent.
     #[must_use]
     pub fn if_unchanged(mut self, object: &impl Resource) -> Self {
         self.body = self.body.and_then(|mut body| {
@@ -205,7 +205,7 @@ impl Patch {
         }
     }
 
-    /// The call that carries the patch.
+    /// Returns the call that sends the patch.
     pub(crate) fn to_call(&self, path: String) -> Result<Call, InvalidRequest> {
         let body = self.body.as_ref().map_err(|flaw| match flaw {
             Flaw::Serialize(message) => InvalidRequest::Body(serde_json::Error::custom(message)),
@@ -224,7 +224,7 @@ pub(crate) fn difference<K: Serialize>(old: &K, new: &K) -> Result<Option<Patch>
     Ok(body.map(|body| Patch { format: Format::Merge, body: Ok(body) }))
 }
 
-/// Adds the version that the object must have.
+/// Adds the resource version that the object must have.
 fn lock(patch: &mut Value, version: &str) {
     match patch {
         Value::Object(fields) => {
@@ -236,7 +236,7 @@ fn lock(patch: &mut Value, version: &str) {
                 _ => *metadata = json!({ "resourceVersion": version }),
             }
         }
-        // Not a `test`: the server answers its failure with another status than a conflict.
+        // Not a `test`: the server does not report its failure as a conflict.
         Value::Array(operations) => {
             operations
                 .push(json!({ "op": "replace", "path": "/metadata/resourceVersion", "value": version }));
@@ -245,7 +245,7 @@ fn lock(patch: &mut Value, version: &str) {
     }
 }
 
-/// An object as it is compared: without nulls, and without what only the server sets.
+/// Serializes an object for comparison, without nulls and without fields that only the server sets.
 fn comparable<K: Serialize>(object: &K) -> Result<Value, serde_json::Error> {
     let mut value = serde_json::to_value(object)?;
     if let Some(Value::Object(metadata)) = value.get_mut("metadata") {

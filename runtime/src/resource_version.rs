@@ -6,25 +6,25 @@
 
 use std::cmp::Ordering;
 
-/// Whether this is a resource version that can be ordered.
+/// Returns whether this resource version can be ordered.
 ///
-/// `0` cannot: it means "any version" to the API server, and no object has it.
+/// `0` cannot: the API server uses it for "any version", and no object has it.
 pub(crate) fn is_ordered(version: &str) -> bool {
     !version.is_empty() && !version.starts_with('0') && version.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Compares two resource versions; `None` if one of them cannot be ordered.
+/// Compares two resource versions. Returns `None` if one of them cannot be ordered.
 pub(crate) fn compare(left: &str, right: &str) -> Option<Ordering> {
     (is_ordered(left) && is_ordered(right))
         .then(|| left.len().cmp(&right.len()).then_with(|| left.cmp(right)))
 }
 
-/// Whether both can be ordered and `left` is older than `right`.
+/// Returns whether both can be ordered and `left` is older than `right`.
 pub(crate) fn is_older(left: &str, right: &str) -> bool {
     compare(left, right) == Some(Ordering::Less)
 }
 
-/// Whether both can be ordered and `reached` is not older than `wanted`.
+/// Returns whether both can be ordered and `reached` is not older than `wanted`.
 pub(crate) fn has_reached(reached: &str, wanted: &str) -> bool {
     compare(reached, wanted).is_some_and(Ordering::is_ge)
 }

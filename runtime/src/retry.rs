@@ -1,7 +1,7 @@
-//! Retries of one operation, a few in quick succession.
+//! A few retries of one operation in quick succession.
 //!
-//! They are for the moment between reading an object and writing it back. Work that fails for
-//! longer belongs into the [work queue](crate::workqueue), which waits without holding a worker.
+//! Use them to write an object that another client may change between the read and the write. Work that fails
+//! for longer belongs in the [work queue](crate::workqueue), which waits without occupying a worker.
 
 use std::{future::Future, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::{
     error::Error,
 };
 
-/// How often an operation is tried, and how long the pauses between the attempts are.
+/// The number of attempts and the pauses between them.
 ///
 /// ```
 /// # use genclient_runtime::retry::RetryPolicy;
@@ -36,11 +36,11 @@ impl RetryPolicy {
         max_pause: Duration::from_secs(30),
     };
 
-    /// client-go's `DefaultBackoff`, for conflicts with a writer that is busy with the object: four
+    /// client-go's `DefaultBackoff`, for conflicts with a writer that changes the object often: four
     /// attempts, about 10 ms, 50 ms and 250 ms apart.
     pub const BUSY: Self = Self { attempts: 4, factor: 5, ..Self::CONFLICT };
 
-    /// Sets the number of attempts, the first included. There is always a first one.
+    /// Sets the number of attempts, including the first one, which is always made.
     #[must_use]
     pub const fn attempts(mut self, attempts: u32) -> Self {
         self.attempts = attempts;
@@ -54,14 +54,14 @@ impl RetryPolicy {
         self
     }
 
-    /// Sets the factor by which each pause is longer than the one before it.
+    /// Sets the factor between a pause and the next one.
     #[must_use]
     pub const fn factor(mut self, factor: u32) -> Self {
         self.factor = factor;
         self
     }
 
-    /// Sets the longest pause, which is 30 s by default. The jitter is added to it.
+    /// Sets the longest pause before jitter. The default is 30 s.
     #[must_use]
     pub const fn max_pause(mut self, max_pause: Duration) -> Self {
         self.max_pause = max_pause;
@@ -71,12 +71,12 @@ impl RetryPolicy {
     /// Sets the random part that is added to each pause, as a share of the pause between 0 and 1.
     #[must_use]
     pub const fn jitter(mut self, share: f64) -> Self {
-        // This also makes a zero of what is not a number.
+        // NaN becomes zero.
         self.jitter = if share > 0.0 { share.min(1.0) } else { 0.0 };
         self
     }
 
-    /// Returns the pause after this many failed attempts, or `None` if there is no other attempt.
+    /// Returns the pause after this many failed attempts, or `None` after the last attempt.
     pub(crate) fn pause_before_next(&self, failed: u32) -> Option<Duration> {
         (failed < self.attempts).then(|| self.pause_after(failed))
     }

@@ -1,11 +1,11 @@
-//! The types that a clientset knows, and manifests decoded into them.
+//! Decodes manifests into the types of a clientset.
 //!
-//! A generated crate has an enum of its types; this module is what all such enums share.
+//! A generated crate has an enum of its types. This module contains the code that all such enums share.
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-/// A type that a clientset knows.
+/// A type of a clientset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownType {
     /// The group and version.
@@ -15,7 +15,7 @@ pub struct KnownType {
 }
 
 impl KnownType {
-    /// Creates the name of a type.
+    /// Creates a known type from its names.
     pub const fn new(api_version: &'static str, kind: &'static str) -> Self {
         Self { api_version, kind }
     }
@@ -26,12 +26,12 @@ impl KnownType {
     }
 }
 
-/// Is implemented by the enum of all types that a clientset knows.
+/// The enum of all types of a clientset.
 pub trait KnownObject: Sized {
     /// The types, in the order of the enum's variants.
     const KNOWN_TYPES: &'static [KnownType];
 
-    /// Decodes a value into one of the known types.
+    /// Decodes a value into a known type.
     fn from_value(known_type: &KnownType, value: Value) -> Result<Self, DecodeError>;
 
     /// Serializes the object into a value.
@@ -52,14 +52,14 @@ pub enum DecodeError {
         /// The missing field.
         field: &'static str,
     },
-    /// A document has a type that the clientset does not know.
-    #[error("the kind {kind} of {api_version} is not known here; known are {}", known(.known_types))]
+    /// A document has a type that is not in the clientset.
+    #[error("unknown kind {kind} of {api_version}; the known kinds are {}", known(.known_types))]
     Unknown {
         /// The document's `apiVersion`.
         api_version: String,
         /// The document's `kind`.
         kind: String,
-        /// The types that the clientset knows.
+        /// The types of the clientset.
         known_types: &'static [KnownType],
     },
     /// A document does not decode into its type.
@@ -67,19 +67,19 @@ pub enum DecodeError {
     Document {
         /// The number of the document, starting at 1.
         document: usize,
-        /// What is wrong with it.
+        /// The error in the document.
         source: Box<DecodeError>,
     },
-    /// A value does not decode into its type. The error has the path of the field.
+    /// A value does not decode into its type. The error contains the path of the field.
     #[error("{0}")]
     Value(#[source] Box<serde_path_to_error::Error<serde_json::Error>>),
     /// An object does not serialize.
-    #[error("the object cannot be written: {0}")]
+    #[error("the object does not serialize: {0}")]
     Encode(String),
 }
 
 impl DecodeError {
-    /// Returns the error for a type that the clientset does not know.
+    /// Returns the error for a type that is not in the clientset.
     pub fn unknown<O: KnownObject>(api_version: &str, kind: &str) -> Self {
         Self::Unknown {
             api_version: api_version.to_owned(),

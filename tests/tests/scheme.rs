@@ -72,7 +72,7 @@ fn an_unknown_kind_is_an_error_that_names_it_and_its_document() {
     // The empty document between the others does not count.
     let message = error.to_string();
     assert!(
-        message.starts_with("document 4: the kind Deployment of apps/v1 is not known here; known are "),
+        message.starts_with("document 4: unknown kind Deployment of apps/v1; the known kinds are "),
         "{message}"
     );
     assert!(message.contains("Plain of shapes.example.com/v1"), "{message}");

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde::{Deserialize, Serialize};
 
-/// The metadata of an apply configuration: the name of the object, and the metadata that the manager wants
-/// to own.
+/// The metadata of an apply configuration: the name of the object, and the metadata that the manager wants to
+/// own.
 ///
-/// A configuration is of one object, so the name is required. Fields that are not set are not written, and
-/// the manager does not own them.
+/// The name is required, because a configuration applies to one object. Fields that are not set are not
+/// serialized, and the manager does not own them.
 ///
 /// ```
 /// use genclient_runtime::apply::ObjectMetaApply;
@@ -29,25 +29,25 @@ pub struct ObjectMetaApply {
     /// The prefix of a name that the server completes. The API server ignores it in an apply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generate_name: Option<String>,
-    /// The namespace of the object. The namespace of the client is enough.
+    /// The namespace of the object. It may be omitted; the client has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// The uid that the object must have. An apply to an object with another one is a conflict.
+    /// The uid that the object must have. Applying to an object with a different uid is a conflict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uid: Option<String>,
-    /// The version that the object must have. An apply to a newer object is a conflict.
+    /// The resource version that the object must have. Applying to a newer object is a conflict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource_version: Option<String>,
-    /// The labels that the manager owns, each one for itself.
+    /// The labels that the manager owns, each one separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labels: Option<BTreeMap<String, String>>,
-    /// The annotations that the manager owns, each one for itself.
+    /// The annotations that the manager owns, each one separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<BTreeMap<String, String>>,
-    /// The finalizers that the manager owns, each one for itself.
+    /// The finalizers that the manager owns, each one separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finalizers: Option<Vec<String>>,
-    /// The references to owners that the manager owns, each one for itself.
+    /// The owner references that the manager owns, each one separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner_references: Option<Vec<OwnerReference>>,
 }
@@ -89,14 +89,14 @@ impl ObjectMetaApply {
         self
     }
 
-    /// Sets the version that the object must have.
+    /// Sets the resource version that the object must have.
     #[must_use]
     pub fn resource_version(mut self, version: impl Into<String>) -> Self {
         self.resource_version = Some(version.into());
         self
     }
 
-    /// Sets the labels, instead of those that were set before.
+    /// Sets the labels and replaces those set before.
     #[must_use]
     pub fn labels<N: Into<String>, V: Into<String>>(
         mut self,
@@ -106,7 +106,7 @@ impl ObjectMetaApply {
         self
     }
 
-    /// Sets the annotations, instead of those that were set before.
+    /// Sets the annotations and replaces those set before.
     #[must_use]
     pub fn annotations<N: Into<String>, V: Into<String>>(
         mut self,
@@ -116,14 +116,14 @@ impl ObjectMetaApply {
         self
     }
 
-    /// Sets the finalizers, instead of those that were set before.
+    /// Sets the finalizers and replaces those set before.
     #[must_use]
     pub fn finalizers<F: Into<String>>(mut self, finalizers: impl IntoIterator<Item = F>) -> Self {
         self.finalizers = Some(finalizers.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Sets the references to owners, instead of those that were set before.
+    /// Sets the owner references and replaces those set before.
     #[must_use]
     pub fn owner_references(mut self, references: impl IntoIterator<Item = OwnerReference>) -> Self {
         self.owner_references = Some(references.into_iter().collect());

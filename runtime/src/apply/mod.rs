@@ -1,17 +1,15 @@
 //! Apply configurations: the fields of an object that a manager wants to own.
 //!
-//! Server-side apply gives the manager exactly the fields that its configuration has. A whole object is
-//! therefore the wrong thing to apply: it has fields that somebody else set, and empty ones that nobody
-//! wants to own. A configuration type has the same fields as the kind, each of which may be left out.
+//! With server-side apply, a manager owns exactly the fields in its configuration. Do not apply a whole
+//! object: it contains fields that other managers set, and empty fields that no manager should own. A
+//! configuration type has the same fields as the kind, all of them optional.
 //!
-//! - [`TypedClient::apply`](crate::TypedClient::apply) takes the configuration of its kind and nothing
-//!   else.
-//! - [`extract`] reads what a manager has applied out of an object, so that it can be changed and applied
-//!   again. It loses nothing, or fails.
-//! - Configurations that only the caller understands go through
-//!   [`apply_untyped`](crate::TypedClient::apply_untyped).
+//! - [`TypedClient::apply`](crate::TypedClient::apply) accepts only configurations of its kind.
+//! - [`extract`] returns the configuration that a manager has applied to an object, to be changed and applied
+//!   again. It is complete, or an error.
+//! - [`apply_untyped`](crate::TypedClient::apply_untyped) accepts any serializable value.
 //!
-//! The generator writes a configuration type for each kind. By hand it is a struct like this one:
+//! The generator writes a configuration type for each kind. A handwritten one looks like this:
 //!
 //! ```
 //! use std::collections::BTreeMap;
@@ -79,18 +77,18 @@ pub use types::{ApiVersion, Kind};
 
 use crate::client::ApiObject;
 
-/// The fields of an object that a manager wants to own: what server-side apply takes.
+/// A configuration for server-side apply: the fields of an object that a manager wants to own.
 ///
-/// The generated `…Apply` types implement it. A configuration serializes with `apiVersion`, `kind`,
-/// `metadata.name` and those fields that are set, and with nothing else.
+/// The generated `…Apply` types implement it. A configuration serializes `apiVersion`, `kind`,
+/// `metadata.name` and the fields that are set, and nothing else.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an apply configuration",
     label = "not an apply configuration",
-    note = "a whole object is not an apply configuration: its manager would own every field that it has",
-    note = "use the generated `…Apply` type of the kind, or `apply_untyped`, which takes any serializable value"
+    note = "a whole object is not an apply configuration: the manager would own every field in it",
+    note = "use the generated `…Apply` type of the kind, or `apply_untyped`, which accepts any serializable value"
 )]
 pub trait ApplyConfiguration: Serialize {
-    /// The kind of the objects that the configuration is for.
+    /// The type of the objects to which the configuration applies.
     type Object: ApiObject + Resource<DynamicType = ()>;
 
     /// Returns the metadata of the configuration, which names the object.

@@ -1,11 +1,11 @@
-//! Fields whose value is a constant of the kind.
+//! The `apiVersion` and the `kind` of apply configurations.
 
 use std::{fmt, marker::PhantomData};
 
 use kube::Resource;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-/// A field of no size that is a constant of `K` in JSON.
+/// Defines a zero-sized field that serializes as a constant of `K`.
 macro_rules! constant {
     ($(#[$docs:meta])* $name:ident, $field:literal, $constant:ident) => {
         $(#[$docs])*
@@ -61,15 +61,15 @@ macro_rules! constant {
 }
 
 constant! {
-    /// The `apiVersion` of an apply configuration, which is that of `K`.
+    /// The `apiVersion` of `K` in an apply configuration.
     ///
-    /// It has no size. In JSON it is the constant, and another value is an error.
+    /// It is zero-sized. It serializes as the constant, and deserializing any other value is an error.
     ApiVersion, "apiVersion", api_version
 }
 
 constant! {
-    /// The `kind` of an apply configuration, which is that of `K`.
+    /// The `kind` of `K` in an apply configuration.
     ///
-    /// It has no size. In JSON it is the constant, and another value is an error.
+    /// It is zero-sized. It serializes as the constant, and deserializing any other value is an error.
     Kind, "kind", kind
 }

@@ -1,4 +1,4 @@
-//! Requests that apply a configuration, and what a configuration must contain.
+//! Requests that apply a configuration, and checks of the configuration.
 
 use http::{HeaderValue, Method};
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ impl<R> Apply<R> {
     write_options!();
     field_manager_option!();
 
-    /// Takes over fields that other managers own, instead of failing with a
+    /// Takes ownership of fields that other managers own, instead of failing with a
     /// [conflict](crate::Error::conflicts).
     pub fn force(mut self) -> Self {
         self.force = true;
@@ -50,12 +50,12 @@ impl<R> Apply<R> {
 
 request!(Apply<R> -> R);
 
-/// A configuration as it is sent.
+/// A serialized configuration.
 pub(super) struct Configuration(Vec<u8>);
 
 impl Configuration {
-    /// The configuration of an object of this kind, which it must say that it is, and the name that it
-    /// contains. If it contains a namespace, it must be that of the client.
+    /// Serializes a configuration of this kind and returns it with the name that it contains. Its
+    /// `apiVersion` and `kind` must be these, and its namespace, if it has one, must be the client's.
     pub(super) fn of(
         config: &impl Serialize,
         api_version: &str,
@@ -74,7 +74,7 @@ impl Configuration {
         Ok((name, Self(body)))
     }
 
-    /// A configuration of any kind for the object `name`. If it contains a name, it must be that one.
+    /// Serializes a configuration of any kind. Its name, if it has one, must be `name`.
     pub(super) fn for_object(config: &impl Serialize, name: &str) -> Result<Self, InvalidRequest> {
         let (facts, body) = Facts::read(config)?;
         facts.api_version.ok_or(InvalidRequest::FieldMissing("apiVersion"))?;
@@ -88,13 +88,13 @@ impl Configuration {
     pub(super) fn into_call(self, path: String) -> Call {
         let mut call = Call::new(Method::PATCH, path);
         call.body = self.0;
-        // JSON is YAML, and this is the media type that every server knows.
+        // JSON is valid YAML, and every server accepts this media type.
         call.content_type = Some(HeaderValue::from_static("application/apply-patch+yaml"));
         call
     }
 }
 
-/// What the server must find in a configuration.
+/// The fields of a configuration that identify the object.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Facts {

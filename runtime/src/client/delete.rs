@@ -1,4 +1,4 @@
-//! Requests that delete.
+//! Requests that delete objects.
 
 use std::time::Duration;
 
@@ -17,18 +17,18 @@ use crate::{
     wire::{JSON, decode},
 };
 
-/// The server's answer to a delete.
+/// The response of the server to a delete.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Deleted<K> {
-    /// The object. If its `deletionTimestamp` is set, it still exists and waits for its finalizers or
-    /// its grace period; otherwise this is its last state.
+    /// The object. If it has a `deletionTimestamp`, it still exists and waits for its finalizers or its grace
+    /// period. Otherwise this is its last state.
     Object(Box<K>),
-    /// The object is gone, and the server does not return it.
+    /// The object was deleted, and the server does not return it.
     Status(Box<Status>),
 }
 
 impl<K> Deleted<K> {
-    /// The object, if the server returned it.
+    /// Returns the object, if the server returned it.
     pub fn object(&self) -> Option<&K> {
         match self {
             Self::Object(object) => Some(object),
@@ -52,22 +52,22 @@ impl<K: DeserializeOwned> Deleted<K> {
     }
 }
 
-/// The options that deleting one object and deleting many have in common.
+/// The options of deleting one object and of deleting many.
 macro_rules! delete_options {
     () => {
-        /// Asks the server to check the request and answer it without deleting anything.
+        /// Validates the request on the server without deleting anything.
         pub fn dry_run(mut self) -> Self {
             self.options.dry_run = true;
             self
         }
 
-        /// Says what happens to the objects that the deleted one owns.
+        /// Sets how the server deletes the objects that the deleted object owns.
         pub fn propagation(mut self, policy: PropagationPolicy) -> Self {
             self.options.propagation_policy = Some(policy);
             self
         }
 
-        /// Sets the time that the object has to terminate, in whole seconds. Zero deletes it at once.
+        /// Sets the grace period in whole seconds. Zero deletes the object at once.
         pub fn grace_period(mut self, period: Duration) -> Self {
             self.options.grace_period_seconds = Some(u32::try_from(period.as_secs()).unwrap_or(u32::MAX));
             self
@@ -90,13 +90,13 @@ impl<K> Delete<K> {
 
     delete_options!();
 
-    /// Deletes only the object with this uid, not a later one of the same name.
+    /// Deletes the object only if it has this uid, and not a later object with the same name.
     pub fn precondition_uid(mut self, uid: impl Into<String>) -> Self {
         self.preconditions().uid = Some(uid.into());
         self
     }
 
-    /// Deletes the object only if this is still its version.
+    /// Deletes the object only if it has this resource version.
     pub fn precondition_resource_version(mut self, version: impl Into<String>) -> Self {
         self.preconditions().resource_version = Some(version.into());
         self

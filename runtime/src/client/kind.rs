@@ -1,4 +1,4 @@
-//! How a client knows the kind of its objects.
+//! The kind of the objects of a client.
 
 use std::borrow::Cow;
 
@@ -6,8 +6,8 @@ use kube::{Resource, core::ApiResource};
 
 use crate::error::InvalidRequest;
 
-/// How a client knows the kind of its objects, whose type is `K`: a `()` if the type says it, and a
-/// [`DynamicKind`](crate::dynamic::DynamicKind) if it is known only at run time.
+/// Provides the kind of objects of type `K`: `()` if the type determines the kind, or a
+/// [`DynamicKind`](crate::dynamic::DynamicKind).
 pub trait KindOf<K>: sealed::Sealed + Clone + Unpin + Send + Sync + 'static {
     /// Returns the kind.
     fn kind(&self) -> Cow<'_, str>;
@@ -18,15 +18,16 @@ pub trait KindOf<K>: sealed::Sealed + Clone + Unpin + Send + Sync + 'static {
     /// Returns the group, version, kind and plural.
     fn api_resource(&self) -> ApiResource;
 
-    /// Returns the path of the objects in a namespace or in the whole cluster, if there are any there.
+    /// Returns the path of the objects in a namespace or in the whole cluster, or an error if the kind has no
+    /// objects there.
     fn url_path(&self, namespace: Option<&str>) -> Result<String, InvalidRequest>;
 
-    /// Adds what the server leaves out of the objects of a list.
+    /// Adds the `apiVersion` and the `kind`, which the server omits from the objects of a list.
     fn complete(&self, object: &mut K);
 }
 
 pub(crate) mod sealed {
-    /// Kinds are known in these ways only.
+    /// Prevents further implementations.
     pub trait Sealed {}
 }
 

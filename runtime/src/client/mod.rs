@@ -1,7 +1,7 @@
 //! The typed client: one implementation behind every generated client.
 //!
 //! - A verb returns a request, which is sent when it is awaited.
-//! - The options of a request are its methods, so an option that a verb does not have does not compile:
+//! - The options of a request are its methods. An option that a verb does not have does not compile:
 //!   ```compile_fail,E0599
 //!   # use genclient_runtime::TypedClient;
 //!   # use k8s_openapi::api::core::v1::ConfigMap;
@@ -9,15 +9,15 @@
 //!   config_maps.get("example").dry_run();
 //!   # }
 //!   ```
-//! - A request that cannot succeed is not sent. A namespace that is not a DNS label, a name that would
-//!   change the path and an apply configuration without a kind are [typed errors](InvalidRequest).
+//! - A request that cannot succeed is not sent. A namespace that is not a DNS label, a name that would change
+//!   the path and an apply configuration without a kind are [typed errors](InvalidRequest).
 //! - Every error names the verb, the kind and the object.
-//! - Every request ends: after 60 seconds, or the [`RestClient`]'s or its own `timeout`.
-//! - [`connect`] makes connections that notice within 45 seconds that their peer is gone.
+//! - Every request has a timeout: 60 seconds, unless the [`RestClient`] or the request sets another one.
+//! - The connections of [`connect`] detect a dead peer within 45 seconds.
 //!
-//! Requests go through the [`kube::Client`] as it was configured. kube's default configuration retries
-//! answers with status 429, 503 and 504 up to 15 times; the timeout covers the retries.
-//! [`TypedClient::watch`] has its own rules for that and is not retried by kube.
+//! Requests are sent by the configured [`kube::Client`]. By default kube retries a response with status 429,
+//! 503 or 504 up to 15 times; the timeout covers the retries. kube does not retry [`TypedClient::watch`],
+//! which has its own rules.
 
 mod apply;
 mod connect;
@@ -65,7 +65,7 @@ use path::Target;
 use request::Request;
 use write::WriteOptions;
 
-/// What a typed client needs of the type of its objects. Every API type implements it.
+/// The type of the objects of a typed client. Every API type implements it.
 pub trait ApiObject: Resource + Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static {}
 
 impl<K> ApiObject for K where
@@ -87,10 +87,10 @@ impl<K> ApiObject for K where
 /// # }
 /// ```
 ///
-/// The methods `…_subresource` and `…_as` take and return other types than `K`, which need nothing
-/// but serde. The first address a subresource of an object, the second the object itself.
+/// The methods `…_subresource` and `…_as` take and return other types than `K`, which need only serde. The
+/// former address a subresource of an object, the latter the object itself.
 ///
-/// `D` says how the kind is known: the type of the objects says it, or it is a value, as for a
+/// `D` provides the kind: `()` if `K` determines it, or a value, as in a
 /// [`DynamicClient`](crate::dynamic::DynamicClient).
 #[derive(Clone)]
 pub struct TypedClient<K, D = ()> {
@@ -101,13 +101,13 @@ pub struct TypedClient<K, D = ()> {
 }
 
 impl<K: ApiObject + Resource<DynamicType = ()>> TypedClient<K> {
-    /// Creates the client of a cluster-scoped kind, or of all namespaces of a namespaced one. In the
-    /// latter case the server offers only `list` and `watch`.
+    /// Creates a client of a cluster-scoped kind, or of all namespaces of a namespaced kind. Across all
+    /// namespaces the server supports only `list` and `watch`.
     pub fn cluster(client: impl Into<RestClient>) -> Self {
         Self::with_kind(client.into(), (), &())
     }
 
-    /// Creates the client of a namespaced kind in one namespace.
+    /// Creates a client of a namespaced kind in one namespace.
     ///
     /// If the namespace is not a DNS label, each request fails without being sent.
     pub fn namespaced(client: impl Into<RestClient>, namespace: &str) -> Self
@@ -119,12 +119,12 @@ impl<K: ApiObject + Resource<DynamicType = ()>> TypedClient<K> {
 }
 
 impl<K: ApiObject, D: KindOf<K>> TypedClient<K, D> {
-    /// The client of the whole cluster.
+    /// Creates a client of the whole cluster.
     pub(crate) fn with_kind(rest: RestClient, kind: D, dynamic: &K::DynamicType) -> Self {
         Self { api: Api::all_with(rest.client().clone(), dynamic), rest, namespace: None, kind }
     }
 
-    /// The same in one namespace.
+    /// Restricts the client to one namespace.
     pub(crate) fn constrained(self, namespace: &str) -> Self
     where
         K::Scope: NamespaceScope,
@@ -136,12 +136,12 @@ impl<K: ApiObject, D: KindOf<K>> TypedClient<K, D> {
         &self.kind
     }
 
-    /// kube's own client of the same kind and namespace, without the limits of the [`RestClient`].
+    /// Returns kube's client of the same kind and namespace, which ignores the limits of the [`RestClient`].
     pub fn api(&self) -> &Api<K> {
         &self.api
     }
 
-    /// The namespace, or `None` for the whole cluster.
+    /// Returns the namespace, or `None` for the whole cluster.
     pub fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref()
     }
@@ -153,7 +153,7 @@ impl<K: ApiObject, D: KindOf<K>> TypedClient<K, D> {
         self.post(target, object, accept::<K>())
     }
 
-    /// Replaces an object. Fails with a conflict if it was changed since it was read.
+    /// Replaces an object. Fails with a conflict if the object has changed since it was read.
     pub fn update(&self, object: &K) -> Write<K> {
         let target = Target::Object { name: object.meta().name.as_deref(), subresource: None };
         self.put(target, object, accept::<K>())
@@ -188,22 +188,22 @@ impl<K: ApiObject, D: KindOf<K>> TypedClient<K, D> {
 
     /// Lists the objects that `params` select, as the kind's own list type `L`.
     ///
-    /// The whole list is one answer, which must arrive within the timeout; [`pages`](Self::pages)
-    /// reads a long list in parts.
+    /// The whole list is one response, which must arrive within the timeout. [`pages`](Self::pages) reads a
+    /// long list in parts.
     pub fn list<L: DeserializeOwned>(&self, params: &ListParams) -> List<L> {
         let accept = if K::metadata_api() { METADATA_LIST } else { JSON };
         List::new(self.fetch("list", Target::Collection, accept), params)
     }
 
-    /// Lists the objects that `params` select page by page; see [`Pages`].
+    /// Lists the objects that `params` select, page by page; see [`Pages`].
     pub fn pages(&self, params: &ListParams) -> Pages<K, D> {
         Pages::new(self.clone(), params.clone())
     }
 
-    /// Follows the changes of the objects that the selectors of `params` select; see [`WatchStream`].
+    /// Watches the objects that the selectors of `params` select; see [`WatchStream`].
     ///
-    /// The watch starts after the version that `params` name. If they name none, it starts with the
-    /// objects that exist.
+    /// The watch starts after the resource version in `params`, or with the existing objects if there is
+    /// none.
     pub fn watch(&self, params: &ListParams) -> WatchStream<K> {
         WatchStream::open(self, params)
     }
@@ -213,8 +213,8 @@ impl<K: ApiObject, D: KindOf<K>> TypedClient<K, D> {
         self.patch_target(Target::object(name), patch, accept::<K>())
     }
 
-    /// Changes an object: reads it, lets `change` edit it, and writes the difference. If somebody else
-    /// changed the object meanwhile, it starts over; see [`UpdateWith`].
+    /// Changes an object: reads it, calls `change` to edit it, and writes the difference. Starts over if
+    /// another client changed the object meanwhile; see [`UpdateWith`].
     pub fn update_with<'f>(
         &self,
         name: &str,
@@ -223,8 +223,8 @@ impl<K: ApiObject, D: KindOf<K>> TypedClient<K, D> {
         UpdateWith::new(self, name, None, Box::new(change))
     }
 
-    /// Changes the status of an object, in the same way as [`update_with`](Self::update_with). A change of
-    /// anything else is [refused](InvalidRequest::OutsideStatus).
+    /// Changes the status of an object like [`update_with`](Self::update_with). A change of any other field
+    /// is an [error](InvalidRequest::OutsideStatus).
     pub fn update_status_with<'f>(
         &self,
         name: &str,
@@ -233,13 +233,14 @@ impl<K: ApiObject, D: KindOf<K>> TypedClient<K, D> {
         UpdateWith::new(self, name, Some("status"), Box::new(change))
     }
 
-    /// Applies a configuration on the server, which creates the object if there is none. The field manager
-    /// then owns the fields that the configuration sets, and no others: what it owned before and does not
-    /// set any more is removed.
+    /// Applies a configuration on the server, which creates the object if it does not exist. The field
+    /// manager then owns exactly the fields in the configuration. Fields that it owned before and no longer
+    /// sets are removed.
     ///
-    /// The field manager is the [client's](RestClient::field_manager) or the [request's](Apply::field_manager).
-    /// If another manager owns a field with another value, it is a conflict, whose
-    /// [`conflicts`](crate::Error::conflicts) name it; [`force`](Apply::force) takes the field over.
+    /// The field manager is the [client's](RestClient::field_manager) or the
+    /// [request's](Apply::field_manager). If another manager owns a field with a different value, the request
+    /// fails with a conflict, and [`conflicts`](crate::Error::conflicts) returns the field.
+    /// [`force`](Apply::force) takes ownership of it.
     pub fn apply<A: ApplyConfiguration<Object = K>>(&self, config: &A) -> Apply<K> {
         self.apply_to(None, config, Some(&config.metadata().name))
     }
@@ -249,15 +250,15 @@ impl<K: ApiObject, D: KindOf<K>> TypedClient<K, D> {
         self.apply_to(Some("status"), config, Some(&config.metadata().name))
     }
 
-    /// Applies any serializable value, such as a part of a manifest. The manager owns every field that it
-    /// has, so it should not be a whole object.
+    /// Applies any serializable value, such as a part of a manifest. The manager owns every field in it, so
+    /// do not apply a whole object.
     ///
-    /// It must have the `apiVersion` and the `kind` of the client, and a `metadata.name`.
+    /// The value must have the `apiVersion` and the `kind` of the client, and a `metadata.name`.
     pub fn apply_untyped<C: Serialize>(&self, config: &C) -> Apply<K> {
         self.apply_to(None, config, None)
     }
 
-    /// Applies the status of any serializable value, and nothing else of it.
+    /// Applies the status of any serializable value, and nothing else.
     pub fn apply_status_untyped<C: Serialize>(&self, config: &C) -> Apply<K> {
         self.apply_to(Some("status"), config, None)
     }
@@ -301,7 +302,7 @@ impl<K: ApiObject, D: KindOf<K>> TypedClient<K, D> {
         PatchRequest::new(request, self.write_options())
     }
 
-    /// `name` is for errors; a configuration that is sent names the object itself.
+    /// Applies a configuration. `name` is for errors only; the configuration names the object.
     fn apply_to(
         &self,
         subresource: Option<&'static str>,
@@ -319,7 +320,7 @@ impl<K: ApiObject, D: KindOf<K>> TypedClient<K, D> {
         Apply::new(request, self.write_options())
     }
 
-    /// A request whose call is made from its path.
+    /// Creates a request from the call that `call` returns for the path.
     fn request<R: DeserializeOwned>(
         &self,
         verb: &'static str,
@@ -330,14 +331,14 @@ impl<K: ApiObject, D: KindOf<K>> TypedClient<K, D> {
         Request::new(self.rest.clone(), self.operation(verb, target), call)
     }
 
-    /// The options of a write before the caller sets any.
+    /// Returns the default options of a write.
     fn write_options(&self) -> WriteOptions {
         let field_manager = self.rest.default_field_manager().map(str::to_owned);
         WriteOptions { field_manager, ..WriteOptions::default() }
     }
 }
 
-/// The media type that asks for objects of type `K`.
+/// Returns the media type of objects of type `K`.
 fn accept<K: ApiObject>() -> &'static str {
     if K::metadata_api() { METADATA } else { JSON }
 }

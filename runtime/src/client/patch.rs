@@ -1,4 +1,4 @@
-//! Requests that patch.
+//! Requests that patch objects.
 
 use super::{
     request::{Request, request},

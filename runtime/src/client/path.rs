@@ -6,11 +6,11 @@ use crate::{
     wire::check_namespace,
 };
 
-/// What a request is about.
+/// The target of a request.
 #[derive(Clone, Copy)]
 pub(super) enum Target<'a> {
     Collection,
-    /// An object that is to be created in the collection, by the name that errors show.
+    /// A new object of the collection. The name is for errors.
     New(Option<&'a str>),
     Object {
         /// `None` if the caller's object has no name, which is an error.
@@ -30,7 +30,7 @@ impl<'a> Target<'a> {
 }
 
 impl<K: ApiObject, D: KindOf<K>> TypedClient<K, D> {
-    /// What errors say of a request.
+    /// Returns the operation of a request, for its errors.
     pub(super) fn operation(&self, verb: &'static str, target: Target<'_>) -> Operation {
         let (name, subresource) = match target {
             Target::Collection => (None, None),
@@ -61,8 +61,8 @@ impl<K: ApiObject, D: KindOf<K>> TypedClient<K, D> {
     }
 }
 
-/// Appends a segment that cannot change the path, by Kubernetes' own rule for names in paths. Kinds
-/// have stricter rules, which the server checks.
+/// Appends a segment. Fails if it would change the path, by Kubernetes' rule for names in paths. The server
+/// checks the stricter rules of the kinds.
 fn push_segment(
     path: &mut String,
     segment: &str,

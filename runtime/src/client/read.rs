@@ -1,4 +1,4 @@
-//! Requests that read.
+//! Requests that read objects.
 
 use kube::api::{ListParams, VersionMatch};
 
@@ -18,8 +18,8 @@ impl<R> Get<R> {
         Self { request, resource_version: None }
     }
 
-    /// Accepts a state that is not older than this version. `"0"` accepts any state, which the server
-    /// can answer from its cache.
+    /// Accepts any state that is not older than this version. `"0"` accepts any state, so that the server can
+    /// respond from its cache.
     pub fn resource_version(mut self, version: impl Into<String>) -> Self {
         self.resource_version = Some(version.into());
         self
@@ -58,7 +58,7 @@ impl<R> List<R> {
 
 request!(List<R> -> R);
 
-/// Writes the parameters of a list into a query.
+/// Adds the parameters of a list to a query.
 pub(super) fn write_list_params(params: &ListParams, query: &mut Query) {
     query.push_some("labelSelector", params.label_selector.as_deref());
     query.push_some("fieldSelector", params.field_selector.as_deref());

@@ -1,6 +1,6 @@
-//! Requests for other types than the client's: subresources, and verbs on another form of the object.
+//! Requests with other types than the client's: subresources, and other representations of an object.
 //!
-//! The types need nothing but serde, so those without `ObjectMeta` can be used as well.
+//! The types need only serde, so they may lack `ObjectMeta`.
 
 use kube::api::ListParams;
 use serde::{Serialize, de::DeserializeOwned};
@@ -58,8 +58,7 @@ impl<K: ApiObject, D: KindOf<K>> TypedClient<K, D> {
 
     /// Applies a configuration to a subresource of an object on the server.
     ///
-    /// The configuration must serialize with an `apiVersion` and a `kind`, which may be those of
-    /// another kind.
+    /// The configuration must have an `apiVersion` and a `kind`, which may differ from the client's.
     pub fn apply_subresource<A: Serialize, R: DeserializeOwned>(
         &self,
         name: &str,
@@ -69,7 +68,7 @@ impl<K: ApiObject, D: KindOf<K>> TypedClient<K, D> {
         self.apply_other_type(name, Some(subresource), config)
     }
 
-    /// Reads an object as another type, such as one that has only some of its fields.
+    /// Reads an object as another type, such as a type with fewer fields.
     pub fn get_as<R: DeserializeOwned>(&self, name: &str) -> Get<R> {
         Get::new(self.fetch("get", Target::object(name), JSON))
     }

@@ -18,18 +18,18 @@ use crate::{
 
 /// Changes an object when awaited; see [`TypedClient::update_with`].
 ///
-/// It reads the object, lets the change edit a copy of it, and sends what differs as a JSON merge patch with
-/// the resource version that was read. So:
+/// It reads the object, calls the change on a copy, and sends the difference as a JSON merge patch with the
+/// resource version of the object:
 ///
-/// - **Nothing is overwritten unseen.** If somebody else wrote the object meanwhile, the server refuses the
-///   patch with a conflict. The object is then read again and the change runs on the newer state, as often
-///   as the [policy](Self::retry) allows.
-/// - **Only the difference is written.** Fields that the Rust type does not know survive, except in the items
-///   of a list that changes, because a merge patch replaces lists as a whole.
+/// - **No concurrent change is lost.** If another client wrote the object meanwhile, the server rejects the
+///   patch with a conflict. The object is then read again and the change runs on the new state, as often as
+///   the [policy](Self::retry) allows.
+/// - **Only the difference is written.** Fields that the Rust type does not have are preserved, except in the
+///   items of a changed list, because a merge patch replaces lists as a whole.
 /// - **Without a difference nothing is written.** The object is returned as it was read.
 ///
-/// The server ignores a change of the status of a kind with the status subresource here; use
-/// [`update_status_with`](TypedClient::update_status_with) for it.
+/// If the kind has a status subresource, the server ignores changes of the status here; use
+/// [`update_status_with`](TypedClient::update_status_with).
 ///
 /// The change may run several times, each time on the object as the server returned it. It must not change
 /// the name, the namespace or the uid. If it panics, nothing has been written.
@@ -84,26 +84,26 @@ impl<'f, K: ApiObject, D: KindOf<K>> UpdateWith<'f, K, D> {
     write_options!();
     field_manager_option!();
 
-    /// Starts from this state of the object, such as one that a lister returned, instead of reading it.
+    /// Starts from this state of the object, for example from a lister, instead of reading it.
     ///
-    /// An old state is no danger: the server refuses the patch, and the object is read after all. But if
-    /// the change makes no difference to it, it is returned without any request.
+    /// An outdated state is safe: the server rejects the patch, and the object is read. If the change makes
+    /// no difference to the outdated state, that state is returned without a request.
     ///
-    /// An object with the same name and another uid is not changed; the conflict is returned.
+    /// An object with the same name and a different uid is not changed; the conflict is returned.
     pub fn from(mut self, object: impl Into<Arc<K>>) -> Self {
         self.start = Some(object.into());
         self
     }
 
-    /// Sets how often a conflict is retried, instead of [`RetryPolicy::CONFLICT`].
+    /// Sets the retries after a conflict. The default is [`RetryPolicy::CONFLICT`].
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// Gives up after `limit`, instead of the [client's timeout](crate::client::RestClient::timeout).
+    /// Sets the timeout. The default is the [client's](crate::client::RestClient::timeout).
     ///
-    /// The limit covers all reads, writes and pauses together. The error is then
+    /// It covers all reads, writes and pauses together. When it expires, the request fails with
     /// [a timeout](crate::error::Error::is_timeout).
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
@@ -140,7 +140,7 @@ impl<'f, K: ApiObject, D: KindOf<K>> UpdateWith<'f, K, D> {
         request.without_timeout().send()
     }
 
-    /// Changes a copy of the object and writes the difference, if there is one.
+    /// Changes a copy of the object and writes the difference, if any.
     async fn attempt(&mut self, old: &K) -> Result<Option<K>> {
         let mut new = old.clone();
         (self.change)(&mut new);
@@ -168,7 +168,7 @@ impl<'f, K: ApiObject, D: KindOf<K>> UpdateWith<'f, K, D> {
         Ok(Some(patch.if_unchanged(old)))
     }
 
-    /// Checks that the object to start from is the one that the request names.
+    /// Checks that the request names the object from which it starts.
     fn check_start(&self, object: &K) -> Result<(), InvalidRequest> {
         let meta = object.meta();
         same("metadata.name", Some(&self.name), meta.name.as_deref())?;

@@ -1,4 +1,4 @@
-//! The typed client's watch: a stream that resumes by itself.
+//! The watch of a typed client: a stream that resumes automatically.
 
 use std::{
     collections::VecDeque,
@@ -21,40 +21,39 @@ use crate::{
     wire::{Collection, HEALTHY_WATCH, LineBatch, Selectors, Start, Timeouts, Watch},
 };
 
-/// How often in a row the server may say that it has not reached the watch's version yet.
+/// The number of consecutive responses that the version is too large after which the watch ends.
 const TOO_LARGE_LIMIT: u32 = 10;
 
 /// An event of a watch.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum WatchEvent<K> {
-    /// An object was created, came to match the selectors, or existed when the watch began.
+    /// An object was created, started to match the selectors, or existed when the watch began.
     Added(K),
     /// An object was changed.
     Modified(K),
-    /// An object was deleted, or does not match the selectors any more. This is its last state.
+    /// An object was deleted, or no longer matches the selectors. This is its last state.
     Deleted(K),
-    /// There are no other events up to this version.
+    /// All events up to this version were sent.
     Bookmark {
-        /// The version that was reached.
+        /// The version.
         resource_version: String,
     },
-    /// An object was added, changed or deleted, and does not decode.
+    /// An object that does not decode was added, changed or deleted.
     Invalid(InvalidObject),
 }
 
-/// A stream of changes that resumes by itself.
+/// A stream of changes that resumes automatically.
 ///
-/// - The server's regular end of a watch, a broken connection and a busy or failing server are not
-///   reported: the watch resumes from the last version. It resumes at once if it delivered something
-///   new or lasted for more than 5 seconds; otherwise it pauses first, for up to 30 seconds, or for as
-///   long as the server's `Retry-After` says, up to 5 minutes.
-/// - An error that resuming does not help against is reported and ends the stream: the version has
-///   expired ([`Error::is_gone`]), the resource does not exist, the caller may not watch it, the server
-///   sends something unreadable twice from the same version, or it says 10 times in a row that it has
-///   not reached the version. An informer lists again in these cases.
-/// - A watch that names no version begins with the objects that exist, as `Added`. If it breaks before
-///   the first bookmark or change, it begins again, and objects are `Added` again.
+/// - The regular end of a watch, a broken connection and a busy or failing server are not reported: the watch
+///   resumes from the last version. It resumes at once if it delivered a new version or lasted for more than
+///   5 seconds. Otherwise it pauses for up to 30 seconds, or for the server's `Retry-After`, up to 5 minutes.
+/// - Other errors are reported and end the stream: the version has expired ([`Error::is_gone`]), the resource
+///   does not exist, the caller may not watch it, the server sends unreadable data twice from the same
+///   version, or it responds 10 times in a row that it has not reached the version. An informer lists again
+///   in these cases.
+/// - A watch without a version begins with the existing objects, as `Added`. If it breaks before the first
+///   bookmark or change, it begins again and reports the objects as `Added` again.
 pub struct WatchStream<K>(BoxStream<'static, Result<WatchEvent<K>>>);
 
 impl<K: ApiObject> WatchStream<K> {
@@ -111,21 +110,21 @@ impl<K> std::fmt::Debug for WatchStream<K> {
 struct Resuming<K> {
     rest: RestClient,
     collection: Collection,
-    /// Where to resume, once that is known.
+    /// The version to resume from, once it is known.
     version: Option<String>,
     watch: Option<Watch>,
-    /// Events that were read and not taken yet.
+    /// Events that were read and not returned yet.
     events: VecDeque<Result<WatchEvent<K>>>,
     backoff: Backoff,
-    /// How long to wait before the next attempt.
+    /// The pause before the next attempt.
     pause: Duration,
-    /// When the current watch was opened.
+    /// The time at which the current watch was opened.
     opened: Instant,
     /// Whether the current watch has changed `version`.
     moved_on: bool,
-    /// Whether something unreadable came since `version` last changed.
+    /// Whether unreadable data arrived since `version` last changed.
     unreadable: bool,
-    /// How often in a row `version` was too large.
+    /// The number of consecutive responses that `version` is too large.
     too_large: u32,
     ended: bool,
 }
@@ -182,7 +181,7 @@ impl<K: ApiObject> Resuming<K> {
         tracing::debug!(%kind, %error, ?pause, "the watch resumes");
     }
 
-    /// A watch that worked resumes at once. One that never does must not be opened in a busy loop.
+    /// Returns the pause before the watch resumes: none if it worked, to avoid a busy loop otherwise.
     fn pause_after_break(&mut self) -> Duration {
         if self.moved_on || self.opened.elapsed() >= HEALTHY_WATCH {
             self.backoff.reset();
@@ -227,8 +226,8 @@ impl<K: ApiObject> Resuming<K> {
                 Decoded::Bookmark { resource_version, .. } if resource_version.is_empty() => continue,
                 Decoded::Added(object) => {
                     let version = object.resource_version().to_owned();
-                    // The objects that exist come in no particular order, so resuming from the version
-                    // of one of them would miss others.
+                    // Existing objects arrive in no particular order, so resuming from the version of one of
+                    // them would miss others.
                     (WatchEvent::Added(object), self.has_begun().then_some(version))
                 }
                 Decoded::Modified(object) => {
@@ -256,8 +255,8 @@ impl<K: ApiObject> Resuming<K> {
         Ok(())
     }
 
-    /// Whether what comes are changes after `version`. Before that, and after version `0`, which is any
-    /// version, come the objects that exist.
+    /// Returns whether the watch sends changes after `version`. A watch without a version, or from version
+    /// `0`, first sends the existing objects.
     fn has_begun(&self) -> bool {
         self.version.as_deref().is_some_and(|version| !matches!(version, "" | "0"))
     }
@@ -270,7 +269,7 @@ impl<K: ApiObject> Resuming<K> {
     }
 }
 
-/// The server sent what is not an event, or a line that has no end.
+/// Returns whether the server sent an invalid event or an endless line.
 fn is_unreadable(error: &Error) -> bool {
     match error.cause() {
         Cause::Decode { .. } => true,
@@ -279,7 +278,7 @@ fn is_unreadable(error: &Error) -> bool {
     }
 }
 
-/// The connection broke, and the server did not say why.
+/// Returns whether the connection broke without a response from the server.
 fn is_break(error: &Error) -> bool {
     matches!(error.cause(), Cause::Kube(_) | Cause::Timeout(_))
         && error.status().is_none()

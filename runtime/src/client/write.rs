@@ -1,4 +1,4 @@
-//! Requests that create and replace, and the options of everything that writes.
+//! Requests that create and replace objects, and the options of all writes.
 
 use kube::api::ValidationDirective;
 
@@ -8,13 +8,13 @@ use crate::{error::InvalidRequest, wire::Call};
 /// The methods that set [`WriteOptions`], except for the field manager.
 macro_rules! write_options {
     () => {
-        /// Asks the server to check the request and answer it without storing anything.
+        /// Validates the request on the server without storing anything.
         pub fn dry_run(mut self) -> Self {
             self.options.dry_run = true;
             self
         }
 
-        /// Says how the server treats unknown and duplicate fields.
+        /// Sets how the server treats unknown and duplicate fields.
         pub fn field_validation(mut self, directive: kube::api::ValidationDirective) -> Self {
             self.options.field_validation = Some(directive);
             self
@@ -25,7 +25,7 @@ macro_rules! write_options {
 /// The method that sets the field manager.
 macro_rules! field_manager_option {
     () => {
-        /// Names the field manager, instead of the
+        /// Sets the field manager. The default is the
         /// [client's](crate::client::RestClient::field_manager).
         pub fn field_manager(mut self, name: impl Into<String>) -> Self {
             self.options.field_manager = Some(name.into());
@@ -61,7 +61,7 @@ impl<R> Write<R> {
 
 request!(Write<R> -> R);
 
-/// The options of a request that writes.
+/// The options of a write.
 #[derive(Debug, Default)]
 pub(super) struct WriteOptions {
     pub(super) dry_run: bool,
@@ -77,7 +77,7 @@ impl WriteOptions {
         }
     }
 
-    /// Writes the options into the call's query.
+    /// Adds the options to the query of the call.
     pub(super) fn write_to(&self, mut call: Call) -> Result<Call, InvalidRequest> {
         self.check()?;
         let query = &mut call.query;

@@ -1,8 +1,8 @@
-//! Label selectors, with the API server's exact grammar and meaning.
+//! Label selectors with the grammar and meaning of the API server.
 //!
-//! A selector parses exactly if the API server accepts it, and has the same meaning. A parse error
-//! names the position in the text. Requirements are sorted by key, as on the server, so two selectors
-//! that differ in the order of their keys are equal and print the same.
+//! A selector parses if and only if the API server accepts it, and matches the same objects. A parse error
+//! has the position in the text. Requirements are sorted by key, as on the server, so two selectors that
+//! differ in the order of their keys are equal and print the same.
 
 mod parse;
 mod validate;
@@ -30,7 +30,7 @@ struct Requirement {
     condition: Condition,
 }
 
-/// What a requirement demands of a label.
+/// The condition that a label must meet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Condition {
     /// `key`
@@ -39,7 +39,7 @@ enum Condition {
     DoesNotExist,
     /// `key=value`
     Equals(String),
-    /// `key==value`, which means the same as `key=value` and prints as it was written.
+    /// `key==value`. It means the same as `key=value` and is printed as written.
     DoubleEquals(String),
     /// `key!=value`; also matches an object without the label.
     NotEquals(String),
@@ -53,7 +53,7 @@ enum Condition {
     LessThan(Bound),
 }
 
-/// A number that a label is compared with, and its original text.
+/// The bound of a comparison, as a number and as written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Bound {
     number: i64,
@@ -69,7 +69,7 @@ pub enum LabelSelectorError {
     Key {
         /// The invalid key.
         key: String,
-        /// What is wrong with it.
+        /// Why it is invalid.
         reason: String,
     },
     /// The value is not a valid label value.
@@ -79,7 +79,7 @@ pub enum LabelSelectorError {
         key: String,
         /// The invalid value.
         value: String,
-        /// What is wrong with it.
+        /// Why it is invalid.
         reason: String,
     },
     /// The operator does not exist.
@@ -88,7 +88,7 @@ pub enum LabelSelectorError {
         /// The unknown operator.
         operator: String,
     },
-    /// The operator needs values, but there are none.
+    /// The operator needs values and has none.
     #[error("operator {operator} of `{key}` needs at least one value")]
     NoValues {
         /// The key of the requirement.
@@ -96,7 +96,7 @@ pub enum LabelSelectorError {
         /// The operator.
         operator: String,
     },
-    /// The operator takes no values, but there are some.
+    /// The operator takes no values and has some.
     #[error("operator {operator} of `{key}` takes no values")]
     Values {
         /// The key of the requirement.
@@ -122,7 +122,7 @@ impl Selector {
         parse::requirements(text).map(Self::from_requirements)
     }
 
-    /// Returns whether the selector has no requirement and so matches every object.
+    /// Returns whether the selector has no requirement, so that it matches every object.
     pub fn is_everything(&self) -> bool {
         self.requirements.as_ref().is_some_and(Vec::is_empty)
     }
@@ -132,7 +132,7 @@ impl Selector {
         self.matches_labels(|key| object.label(key))
     }
 
-    /// Returns whether the labels that `label` looks up meet every requirement.
+    /// Returns whether labels meet every requirement. `label` returns the value of a label.
     pub fn matches_labels<'l>(&self, label: impl Fn(&str) -> Option<&'l str>) -> bool {
         self.requirements.as_ref().is_some_and(|requirements| {
             requirements.iter().all(|requirement| requirement.condition.holds(label(&requirement.key)))

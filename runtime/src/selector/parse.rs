@@ -6,14 +6,14 @@
 //!             | key [ ( "=" | "==" | "!=" | "<" | ">" ) [ value ] | ( "in" | "notin" ) values ]
 //! values      = "(" [ value ] { "," [ value ] } ")"
 //! ```
-//! There is no quoting. `in` and `notin` are operators only after a key, and plain words elsewhere. An
-//! omitted value is the empty value. Whitespace only separates words.
+//! There is no quoting. `in` and `notin` are operators after a key and plain words elsewhere. An omitted
+//! value is the empty value. Whitespace separates words.
 
 use std::collections::BTreeSet;
 
 use super::{Bound, Condition, Requirement, validate};
 
-/// Why a text is not a selector, and where it is wrong.
+/// Why a selector does not parse, and the position of the error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid selector `{text}` at byte {position}: {message}")]
 pub struct ParseSelectorError {
@@ -28,7 +28,7 @@ impl ParseSelectorError {
         self.position
     }
 
-    /// What is wrong at that position.
+    /// The description of the error, without its position.
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -135,7 +135,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Parses the value after an operator. If the requirement ends there, it is the empty value.
+    /// Parses the value after an operator. At the end of the requirement it is the empty value.
     fn value(&mut self) -> Result<String> {
         match self.peek() {
             (Token::End | Token::Symbol(","), _) => Ok(String::new()),
@@ -152,7 +152,7 @@ impl<'t> Parser<'t> {
         let text = self.value()?;
         match text.parse() {
             Ok(number) => Ok(Bound { number, text }),
-            Err(_) => Err(self.error(at, format!("`{text}` is not a whole number of 64 bits"))),
+            Err(_) => Err(self.error(at, format!("`{text}` is not a 64-bit integer"))),
         }
     }
 
@@ -216,7 +216,7 @@ impl<'t> Parser<'t> {
             Token::Word(text) | Token::Symbol(text) => format!("`{text}`"),
             Token::End => "the end".to_owned(),
         };
-        self.error(at, format!("found {found} where {wanted} is expected"))
+        self.error(at, format!("expected {wanted}, found {found}"))
     }
 
     fn error(&self, position: usize, message: String) -> ParseSelectorError {

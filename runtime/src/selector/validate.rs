@@ -13,7 +13,7 @@ pub(super) fn label_key(key: &str) -> Result<(), String> {
             }
             name
         }
-        _ => return Err("it must read `name` or `prefix/name`".to_owned()),
+        _ => return Err("it must have the form `name` or `prefix/name`".to_owned()),
     };
     if name.is_empty() {
         return Err("the name must not be empty".to_owned());
@@ -45,8 +45,8 @@ fn label_text(text: &str, what: &str) -> Result<(), String> {
     }
 }
 
-/// Whether the text consists of lower-case letters, digits and `-`, and begins and ends with a letter
-/// or digit, as a namespace and each part of a DNS subdomain must.
+/// Returns whether the text consists of lower-case letters, digits and `-`, and begins and ends with a letter
+/// or digit. A namespace and each part of a DNS subdomain do.
 fn is_dns_text(text: &str) -> bool {
     let bytes = text.as_bytes();
     let alphanumeric = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
@@ -55,13 +55,13 @@ fn is_dns_text(text: &str) -> bool {
         && bytes.iter().all(|byte| alphanumeric(byte) || *byte == b'-')
 }
 
-/// Whether the text is a DNS label, as a namespace must be.
+/// Returns whether the text is a DNS label, such as a namespace.
 pub(crate) fn is_dns_label(text: &str) -> bool {
     text.len() <= LABEL_LENGTH && is_dns_text(text)
 }
 
-/// Whether the text consists of DNS labels joined by dots. As on the API server, only the length of
-/// the whole is limited.
+/// Returns whether the text consists of DNS labels joined by dots. As on the API server, only the total
+/// length is limited.
 pub(crate) fn is_dns_subdomain(text: &str) -> bool {
     text.len() <= SUBDOMAIN_LENGTH && text.split('.').all(is_dns_text)
 }

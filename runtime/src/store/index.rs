@@ -4,9 +4,8 @@
 //! - The index function and the `Hash` of its values are called before anything is changed. If one
 //!   panics, the object is stored, is found under no value of that index, and the panic is counted.
 //! - The index function is called once for each state of an object. The index records the values that it
-//!   returned, so an object never stays under a value that it no longer has, even if the function would
-//!   return other values now.
-//! - A value that no object has any more is removed from the index.
+//!   returned, so an object is never found under an outdated value, even if the function is not pure.
+//! - A value without objects is removed from the index.
 
 use std::{
     any::Any,
@@ -29,10 +28,10 @@ use crate::object::{CacheObject, ObjectKey};
 #[non_exhaustive]
 pub enum IndexError {
     /// Another index has this name.
-    #[error("there is an index `{0}` already")]
+    #[error("an index named `{0}` already exists")]
     NameTaken(String),
     /// No index has this name.
-    #[error("there is no index `{0}`")]
+    #[error("no index is named `{0}`")]
     Unknown(String),
     /// The index has values of another type.
     #[error("the values of index `{name}` are not of type `{wanted}`")]
@@ -54,9 +53,9 @@ pub enum IndexError {
     },
 }
 
-/// An index over the objects of an informer, which finds them by values computed from each object.
+/// Finds the objects of an informer by values computed from each object. Cheap to clone.
 ///
-/// Cheap to clone. Lookups use the newest published generation.
+/// Lookups read the newest published generation.
 pub struct Index<K, V> {
     store: Store<K>,
     name: Arc<str>,
@@ -98,7 +97,7 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> Index<K, V> {
 
     /// Returns the objects with this value in a snapshot of the store.
     ///
-    /// There are none if the snapshot is older than the index, or belongs to another store.
+    /// Returns nothing if the snapshot is older than the index or belongs to another store.
     pub fn get_in<Q>(&self, snapshot: &Snapshot<K>, value: &Q) -> Vec<Arc<K>>
     where
         V: Borrow<Q>,
@@ -113,7 +112,7 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> Index<K, V> {
         }
     }
 
-    /// Returns every value that at least one object has, in no particular order.
+    /// Returns every value of at least one object, in no particular order.
     pub fn values(&self) -> Vec<V> {
         self.store.read(|state| {
             state
@@ -126,8 +125,8 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> Index<K, V> {
     }
 }
 
-/// The effect of one change on the indexes, by their number, computed before anything is changed. Most
-/// changes affect no index.
+/// The effect of one change on the indexes, by the number of the index. It is computed before anything
+/// changes. Most changes affect no index.
 pub(crate) type Prepared = Vec<(usize, Moves)>;
 
 /// The effect of one change on one index.
@@ -145,8 +144,8 @@ pub(crate) trait IndexTable<K>: Send + Sync {
     /// index function is caught and returned.
     fn prepare(&self, slot: Option<u32>, new: &K) -> (Option<Moves>, Option<IndexPanic>);
 
-    /// Applies a prepared change of the object in this slot. It may have been prepared by the same index
-    /// of another generation.
+    /// Applies a change of the object in this slot. The same index of another generation may have prepared
+    /// it.
     fn apply(&mut self, moves: &Moves, slot: u32);
 
     /// Removes the object in this slot from every value.
@@ -286,11 +285,11 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> TypedIndex<K,
         V: Borrow<Q>,
         Q: Eq + ?Sized,
     {
-        let is_it = |bucket: &u32| {
+        let has_value = |bucket: &u32| {
             let bucket = &self.buckets[*bucket as usize];
             bucket.hash == hash && bucket.value.borrow() == value
         };
-        self.numbers.find(hash, is_it).copied()
+        self.numbers.find(hash, has_value).copied()
     }
 
     /// Whether the object in this slot is recorded under these values, in this order.
@@ -302,7 +301,7 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> TypedIndex<K,
         all && recorded.next().is_none()
     }
 
-    /// Puts a slot under a value, and returns the number of the bucket.
+    /// Adds a slot to the bucket of a value and returns the number of the bucket.
     fn insert(&mut self, (hash, value): &Hashed<V>, slot: u32) -> u32 {
         if let Some(bucket) = self.find(*hash, value) {
             self.buckets[bucket as usize].slots.insert(slot);
@@ -315,8 +314,8 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> TypedIndex<K,
         bucket
     }
 
-    /// Takes a slot out of every bucket.
-    fn take_out(&mut self, slot: u32) {
+    /// Removes a slot from its buckets.
+    fn remove_from_buckets(&mut self, slot: u32) {
         let Self { buckets, numbers, recorded, .. } = self;
         for bucket in recorded.of(slot) {
             // An index function may return a value twice.
@@ -355,13 +354,13 @@ impl<K: CacheObject, V: Hash + Eq + Clone + Send + Sync + 'static> IndexTable<K>
 
     fn apply(&mut self, moves: &Moves, slot: u32) {
         let Some(Values(values)) = moves.0.downcast_ref::<Values<V>>() else { return };
-        self.take_out(slot);
+        self.remove_from_buckets(slot);
         let buckets: Vec<_> = values.iter().map(|value| self.insert(value, slot)).collect();
         self.recorded.set(slot, &buckets);
     }
 
     fn remove(&mut self, slot: u32) {
-        self.take_out(slot);
+        self.remove_from_buckets(slot);
         self.recorded.set(slot, &[]);
     }
 

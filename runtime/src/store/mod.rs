@@ -1,12 +1,12 @@
-//! The indexed store: the cache, for any number of readers and one writer.
+//! The store behind the cache of an informer: one writer, any number of readers, and indexes.
 //!
 //! - **Readers take no lock and never wait.** Every read uses one published generation, which does not
 //!   change, so its objects and indexes are consistent.
 //! - **A batch of changes, or a whole relist, becomes visible at once.** The writer changes a generation
 //!   that no reader sees, and publishes it with one pointer swap.
-//! - **A slow reader keeps its own generation and does not block the writer.** There are usually two
+//! - **A slow reader keeps its generation and does not block the writer.** There are usually two
 //!   generations, which the writer updates in turn. If a reader still holds the older one, the writer
-//!   continues with a third. A generation refers to the objects and does not copy them.
+//!   continues with a third. Generations share the objects.
 //! - **Index values are computed before anything is changed**; see [`Index`].
 
 mod index;
@@ -36,11 +36,11 @@ pub struct Store<K> {
     published: Arc<Published<K>>,
 }
 
-/// What all readers share.
+/// The state that all readers share.
 pub(crate) struct Published<K> {
     state: ArcSwap<State<K>>,
     invalid: ArcSwap<Arc<[InvalidObject]>>,
-    /// Set when the last reader is gone.
+    /// Set when the last reader is dropped.
     unused: watch::Sender<bool>,
 }
 
@@ -87,8 +87,8 @@ impl<K: CacheObject> Store<K> {
     }
 
     /// Reads the newest generation.
-    pub(crate) fn read<R>(&self, question: impl FnOnce(&State<K>) -> R) -> R {
-        question(&self.published.state.load())
+    pub(crate) fn read<R>(&self, f: impl FnOnce(&State<K>) -> R) -> R {
+        f(&self.published.state.load())
     }
 
     /// Returns the objects on the server that do not decode.
@@ -96,9 +96,9 @@ impl<K: CacheObject> Store<K> {
         Arc::clone(&self.published.invalid.load())
     }
 
-    /// Returns the newest generation, which does not change: reads of it are consistent with each other.
+    /// Returns the newest generation. It does not change, so all reads of it are consistent with each other.
     ///
-    /// Do not hold it for long: it keeps every object of its generation alive.
+    /// Do not hold a snapshot for long: it keeps every object of its generation alive.
     pub fn snapshot(&self) -> Snapshot<K> {
         Snapshot { state: self.published.state.load_full() }
     }
@@ -145,10 +145,9 @@ impl<K: CacheObject> Store<K> {
         self.len() == 0
     }
 
-    /// Returns the resource version of the cache: that of the last list, change or bookmark.
+    /// Returns the resource version of the last list, change or bookmark, or `None` before the first list.
     ///
-    /// It is `None` before the first list. For a cache of several namespaces it is the oldest of their
-    /// versions.
+    /// The version of a cache of several namespaces is the oldest version of a namespace.
     pub fn resource_version(&self) -> Option<String> {
         self.read(|state| {
             state
@@ -191,7 +190,7 @@ impl<K: CacheObject> Store<K> {
     }
 }
 
-/// One generation of a [`Store`]. It does not change.
+/// One generation of a [`Store`], which does not change.
 pub struct Snapshot<K> {
     state: Arc<State<K>>,
 }

@@ -1,8 +1,8 @@
 //! One generation of the cache: the objects by namespace and name, and the indexes over them.
 //!
-//! The objects are kept in a vector of slots. Everything else refers to them by the number of their slot, so a
-//! new state of an object takes the slot of the old one, and namespaces and indexes change only if a value has
-//! changed.
+//! The objects are kept in a vector of slots. Everything else refers to them by the number of their slot, so
+//! a new state of an object takes the slot of the old one, and namespaces and indexes change only if a value
+//! has changed.
 //!
 //! Generations that applied the same changes in the same order have every object in the same slot.
 
@@ -29,7 +29,7 @@ pub(crate) fn namespace_of<K: CacheObject>(object: &K) -> &str {
     object.namespace().unwrap_or_default()
 }
 
-/// One generation of the cache. The writer owns it while it changes; a published one does not change.
+/// One generation of the cache. Only the writer changes it, before it is published.
 pub(crate) struct State<K> {
     hasher: DefaultHashBuilder,
     entries: Slab<Entry<K>>,
@@ -37,7 +37,7 @@ pub(crate) struct State<K> {
     keys: HashTable<u32>,
     /// The slots of the objects of each namespace.
     namespaces: HashMap<Arc<str>, Slots>,
-    /// In the order in which they were added. The position of an index is its number.
+    /// The indexes in the order in which they were added. The position of an index is its number.
     pub(crate) indexes: Vec<Box<dyn IndexTable<K>>>,
     /// The resource version of each listed scope.
     pub(crate) versions: Vec<(Scope, String)>,
@@ -60,7 +60,7 @@ pub(crate) enum Change<K> {
     Replace(u32, Arc<K>, Prepared),
     /// Removes the object in this slot.
     Remove(u32),
-    /// Moves the objects together and frees unused memory.
+    /// Moves the objects to the first slots and frees unused memory.
     Compact,
 }
 
@@ -272,5 +272,5 @@ fn matching<'a, K: CacheObject>(
 }
 
 pub(super) fn number(slot: usize) -> u32 {
-    u32::try_from(slot).expect("a cache has less than 2^32 objects")
+    u32::try_from(slot).expect("a cache has fewer than 2^32 objects")
 }

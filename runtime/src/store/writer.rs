@@ -1,13 +1,14 @@
 //! The writer of a store.
 //!
-//! The writer never waits for a reader. It keeps a spare generation that equals the published one,
-//! changes the spare, and swaps the two; then it repeats the changes on the other one. While a reader
-//! still holds that one, the writer records the changes that it lacks and continues with a copy of the
-//! published generation. After too many changes the writer gives up the generation that the slow reader
-//! holds.
+//! The writer never waits for a reader. It keeps a spare generation that equals the published one, applies a
+//! batch of changes to the spare, and publishes it. Then it repeats the changes on the previous generation,
+//! which becomes the spare. While a reader holds the previous generation, the writer records the missing
+//! changes and continues with a copy of the published generation. After too many changes it drops the
+//! generation, which then belongs to the reader alone.
 //!
-//! Copying a generation takes as long as the cache is large, so it happens on a blocking thread:
-//! [`Writer::prepare`] copies at the end of a list, and [`Writer::is_ready`] tells whether a batch would.
+//! A copy takes time proportional to the size of the cache, so it is made on a blocking thread:
+//! [`Writer::prepare`] makes it at the end of a list, and [`Writer::is_ready`] returns whether the next batch
+//! begins without one.
 
 use std::{
     hash::Hash,
@@ -25,7 +26,8 @@ use crate::{
 };
 
 /// The most changes that are repeated on another generation. After more changes the published generation is
-/// copied, which bounds the work of [`Writer::catch_up`] and the old objects that recorded changes keep alive.
+/// copied, which bounds the work of [`Writer::catch_up`] and the old objects that recorded changes keep
+/// alive.
 const REPEATED_CHANGES: usize = 4096;
 
 /// The most generations that are kept beside the published one.
@@ -36,18 +38,18 @@ const UNNEEDED_BATCHES: u32 = 256;
 
 /// The writer of a store.
 pub(crate) struct Writer<K> {
-    /// What the readers share. It is dropped with the last reader.
+    /// The state that the readers share. It is dropped with the last reader.
     published: Weak<Published<K>>,
-    /// Generations that are not published now.
+    /// The unpublished generations.
     spares: Vec<Spare<K>>,
-    /// The number of batches for which one spare would have been enough.
+    /// The number of consecutive batches for which one spare would have been enough.
     unneeded: u32,
 }
 
-/// A generation that is not published now. A reader may still hold it.
+/// An unpublished generation. A reader may still hold it.
 struct Spare<K> {
     state: Arc<State<K>>,
-    /// The batches that it lacks, oldest first.
+    /// The missing batches, oldest first.
     lacks: Vec<Arc<Changes<K>>>,
 }
 
@@ -58,13 +60,13 @@ struct Changes<K> {
     versions: Vec<(Scope, String)>,
 }
 
-/// Changes that become visible at once, when the batch is published.
+/// Changes that become visible at once when the batch is published.
 ///
 /// A batch that is dropped, for example by a panic, changes nothing.
 pub(crate) struct Batch<'w, K> {
     writer: &'w mut Writer<K>,
     state: State<K>,
-    /// The changes, to repeat them on the other generations. `None` if there are too many to repeat.
+    /// The changes to repeat on the other generations, or `None` if there are too many.
     changes: Option<Vec<Change<K>>>,
     /// The panics of index functions: the name of the index, the key of the object, the message.
     pub(crate) index_panics: Vec<(Arc<str>, ObjectKey, String)>,
@@ -75,9 +77,9 @@ impl<K: CacheObject> Writer<K> {
         Self { published: Arc::downgrade(&store.published), spares: Vec::new(), unneeded: 0 }
     }
 
-    /// Reads the published generation. Returns `None` if no reader is left.
-    pub(crate) fn read<R>(&self, question: impl FnOnce(&State<K>) -> R) -> Option<R> {
-        self.published.upgrade().map(|published| question(&published.state.load()))
+    /// Reads the published generation. Returns `None` if all readers were dropped.
+    pub(crate) fn read<R>(&self, f: impl FnOnce(&State<K>) -> R) -> Option<R> {
+        self.published.upgrade().map(|published| f(&published.state.load()))
     }
 
     /// Begins a batch of changes.
@@ -89,9 +91,9 @@ impl<K: CacheObject> Writer<K> {
 
     /// Updates the generations that no reader holds. Returns whether all generations are up to date.
     ///
-    /// A generation that is not up to date keeps objects alive that the cache no longer has.
+    /// An outdated generation keeps objects alive that the cache no longer holds.
     pub(crate) fn catch_up(&mut self) -> bool {
-        // They are put back at the end, so that none with half of a change is left if a change panics.
+        // If a change panics, all spares are dropped: one of them may be half changed.
         let mut spares = std::mem::take(&mut self.spares);
         spares.iter_mut().for_each(Spare::catch_up);
         spares.retain(|spare| {
@@ -115,7 +117,7 @@ impl<K: CacheObject> Writer<K> {
         self.unneeded < UNNEEDED_BATCHES && self.spares.iter().any(|spare| spare.lacks.is_empty())
     }
 
-    /// Takes a generation that equals the published one and that no reader holds.
+    /// Takes a spare that equals the published generation.
     fn take_spare(&mut self) -> Option<State<K>> {
         let ready = self.spares.iter().filter(|spare| spare.lacks.is_empty()).count();
         self.unneeded = if ready > 1 { self.unneeded + 1 } else { 0 };
@@ -125,7 +127,7 @@ impl<K: CacheObject> Writer<K> {
             self.unneeded = 0;
             self.spares.clear();
         }
-        // Only readers from the time when it was published could hold it, and they have dropped it.
+        // A spare that lacks nothing was updated after its last reader had dropped it.
         Arc::try_unwrap(spare.state).ok()
     }
 
@@ -169,7 +171,7 @@ impl<K: CacheObject> Writer<K> {
 }
 
 impl<K: CacheObject> Batch<'_, K> {
-    /// The state with the changes made so far.
+    /// The state, including the changes of the batch.
     pub(crate) fn state(&self) -> &State<K> {
         &self.state
     }
@@ -217,7 +219,7 @@ impl<K: CacheObject> Batch<'_, K> {
         }
     }
 
-    /// Sets the resource version of a scope, unless it is older than the present one.
+    /// Sets the resource version of a scope, unless it is older than the current one.
     pub(crate) fn reached(&mut self, scope: &Scope, version: &str) {
         if version.is_empty() {
             return;
@@ -232,19 +234,19 @@ impl<K: CacheObject> Batch<'_, K> {
         }
     }
 
-    /// Removes the resource version of a scope, so that an older one can be set.
+    /// Removes the resource version of a scope, which allows an older one.
     pub(crate) fn forget_version(&mut self, scope: &Scope) {
         self.state.versions.retain(|(listed, _)| listed != scope);
     }
 
-    /// Publishes the objects that do not decode. They become visible before the changes of the batch.
+    /// Publishes the objects that do not decode, before the changes of the batch.
     pub(crate) fn publish_invalid(&self, invalid: Arc<[InvalidObject]>) {
         if let Some(published) = self.writer.published.upgrade() {
             published.invalid.store(Arc::new(invalid));
         }
     }
 
-    /// Makes the changes visible to readers, all at once.
+    /// Makes all changes visible to readers at once.
     pub(crate) fn publish(mut self) {
         self.state.generation += 1;
         let changes = self.changes.map(|changes| {
@@ -269,7 +271,7 @@ impl<K: CacheObject> Batch<'_, K> {
 }
 
 impl<K: CacheObject> Spare<K> {
-    /// Applies the missing changes, unless a reader still holds the generation.
+    /// Applies the missing changes, unless a reader holds the generation.
     fn catch_up(&mut self) {
         let Some(state) = Arc::get_mut(&mut self.state) else { return };
         for lack in self.lacks.drain(..) {
@@ -357,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn the_generations_stay_equal_through_many_batches() {
+    fn the_generations_are_equal_after_many_batches() {
         let mut pair = Pair::new();
         for changes in 0..200 {
             pair.change(changes % 9);
@@ -367,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn snapshots_do_not_change_while_the_writer_goes_on() {
+    fn snapshots_do_not_change_while_the_writer_continues() {
         let mut pair = Pair::new();
         let mut reading: Vec<(Snapshot<Numbered>, BTreeMap<u64, u64>)> = Vec::new();
         for round in 0..1000 {
@@ -385,14 +387,14 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_reader_keeps_its_own_generation_and_does_not_block_the_writer() {
+    fn a_slow_reader_keeps_its_generation_and_does_not_block_the_writer() {
         let mut pair = Pair::new();
         pair.change(50);
         let (snapshot, then) = (pair.store.snapshot(), pair.expected.clone());
         for _ in 0..(REPEATED_CHANGES / 50 + 2) {
             pair.change(50);
         }
-        assert!(pair.writer.catch_up(), "the writer gave up its generation");
+        assert!(pair.writer.catch_up(), "the writer dropped the generation of the reader");
         pair.assert_equal();
         assert_eq!(contents(&snapshot), then);
         assert_eq!(Arc::strong_count(&snapshot.state), 1);
@@ -454,9 +456,9 @@ mod tests {
         let mut batch = pair.writer.begin();
         objects.iter().for_each(|object| batch.put(None, object));
         batch.publish();
-        for gone in objects[100..].chunks(500) {
+        for removed in objects[100..].chunks(500) {
             let mut batch = pair.writer.begin();
-            for object in gone {
+            for object in removed {
                 let slot = batch.state().find(object.namespace().unwrap(), object.name()).unwrap();
                 batch.remove(slot);
             }
