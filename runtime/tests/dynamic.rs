@@ -164,7 +164,7 @@ async fn a_metadata_informer_requests_only_metadata_and_has_its_own_watch() {
     factory.start();
     factory.wait_for_cache_sync(DEADLINE).await.expect("both sync");
     assert_eq!(log.lists().len(), 2);
-    assert_eq!(accept(&log.lists()[1]), "application/json");
+    assert_eq!(accept(&log.lists()[1]), "application/json;drop=metadata.managedFields");
 }
 
 #[tokio::test(start_paused = true)]

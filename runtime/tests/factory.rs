@@ -582,59 +582,6 @@ async fn no_transform_runs_after_a_shutdown() {
     let at_shutdown = runs.load(Ordering::SeqCst);
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert_eq!(runs.load(Ordering::SeqCst), at_shutdown);
-    assert!(at_shutdown < 2_000);
-}
-
-#[test]
-fn a_long_list_is_decoded_although_all_blocking_threads_are_busy() {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(2).build().unwrap();
-    let (release, blocked) = std::sync::mpsc::channel::<()>();
-    let blocked = Arc::new(std::sync::Mutex::new(blocked));
-    for _ in 0..2 {
-        let blocked = blocked.clone();
-        runtime.spawn_blocking(move || blocked.lock().unwrap().recv());
-    }
-    runtime.block_on(async {
-        let (factory, log) = factory_of(many(2_000));
-        let informer = factory.informer::<ConfigMap>();
-        factory.start();
-        factory.wait_for_cache_sync(DEADLINE).await.expect("it syncs");
-        assert_eq!(informer.store().len(), 2_000);
-        assert_eq!(log.lists().len(), 1);
-        let shutdown = tokio::time::timeout(DEADLINE, factory.shutdown()).await;
-        shutdown.expect("a shutdown does not wait for jobs that never began");
-        // The same for a streamed list. The time to decode it does not count as silence of the server.
-        let mut lines: String =
-            (0..2_000).map(|number| line(&added(config_map(&format!("o{number}"), 5)))).collect();
-        lines.push_str(&line(&initial_events_end(10)));
-        let (writer, answer) = Answer::stream();
-        writer.raw(lines);
-        let (client, log) = in_process(script([answer]));
-        let factory: InformerFactory = InformerFactory::builder(client).build();
-        let informer = factory.informer::<ConfigMap>();
-        factory.start();
-        factory.wait_for_cache_sync(DEADLINE).await.expect("it syncs");
-        assert_eq!(informer.store().len(), 2_000);
-        assert!(log.lists().is_empty(), "the server streams lists");
-        drop((writer, release));
-    });
-}
-
-#[test]
-fn shutdown_does_not_wait_for_decoding_that_no_thread_ever_began() {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap();
-    let (release, blocked) = std::sync::mpsc::channel::<()>();
-    runtime.spawn_blocking(move || blocked.recv());
-    runtime.block_on(async {
-        let (factory, _log) = factory_of(many(2_000));
-        factory.informer::<ConfigMap>();
-        factory.start();
-        factory.wait_for_cache_sync(Duration::MAX).await.expect("it syncs");
-        tokio::time::timeout(DEADLINE, factory.shutdown()).await.expect("nothing of the informer runs");
-    });
-    drop(release);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -358,16 +358,29 @@ async fn an_expired_version_on_a_streamed_list_leads_to_the_newest_state() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_does_not_stream_lists_is_asked_for_it_only_once() {
-    let (client, log) = in_process(without_streaming(script([
-        Answer::json(list(10, [config_map("a", 5)])),
-        Answer::status(410, "Expired", "too old"),
-        Answer::json(list(20, [config_map("a", 5)])),
-    ])));
+async fn a_server_that_does_not_stream_lists_is_asked_for_it_again_after_ten_minutes() {
+    let (client, log) = in_process(without_streaming(|request: Received| {
+        // Each watch lasts for four minutes, and each of its versions has expired by then.
+        let (expired, version) = (Duration::from_secs(240), request.query("resourceVersion"));
+        if !request.is_watch() {
+            return Answer::json(list(10, [config_map("a", 5)]));
+        }
+        assert_eq!(version, Some("10"));
+        let (writer, answer) = Answer::stream();
+        tokio::spawn(async move {
+            tokio::time::sleep(expired / 2).await;
+            writer.event(bookmark(10));
+            tokio::time::sleep(expired / 2).await;
+            writer.event(error_event(410, "Expired", "too old"));
+        });
+        answer
+    }));
     let mut running = run(client, ReflectorConfig::default());
-    running.view.reach(20).await;
-    assert_eq!(log.all().iter().filter(|request| request.is_streaming_list()).count(), 1);
-    assert_eq!(running.view.replaced, 2);
+    let asked = || log.all().iter().filter(|request| request.is_streaming_list()).count();
+    ten_minutes(&mut running).await;
+    assert_eq!((asked(), log.lists().len()), (1, 3));
+    ten_minutes(&mut running).await;
+    assert_eq!((asked(), log.lists().len()), (2, 5));
 }
 
 #[tokio::test(start_paused = true)]
@@ -455,7 +468,7 @@ async fn a_transform_or_a_hook_that_panics_stops_nothing() {
 async fn managed_fields_are_skipped_unless_they_are_to_be_kept() {
     for (streaming_lists, keep_managed_fields) in [(true, true), (true, false), (false, true), (false, false)]
     {
-        let (client, _log) = in_process(|request: Received| match () {
+        let (client, log) = in_process(|request: Received| match () {
             () if request.is_streaming_list() => {
                 Answer::watch([added(config_map("a", 1)), initial_events_end(10), added(config_map("b", 11))])
             }
@@ -470,6 +483,10 @@ async fn managed_fields_are_skipped_unless_they_are_to_be_kept() {
         running.view.reach(11).await;
         for object in running.view.objects.values() {
             assert_eq!(object.metadata.managed_fields.is_some(), keep_managed_fields);
+        }
+        for request in log.all() {
+            let drops = request.headers["accept"].contains("drop=metadata.managedFields");
+            assert_eq!(drops, !keep_managed_fields, "a server that can leave them out is asked to");
         }
     }
 }
@@ -646,7 +663,9 @@ async fn the_request_has_the_namespace_the_selectors_and_the_media_type_of_metad
         assert_eq!(request.query("labelSelector"), Some("env in (a,b)"));
         assert_eq!(request.query("fieldSelector"), Some("metadata.name!=x"));
         let list = if request.is_watch() { "" } else { "List" };
-        let accept = format!("application/json;as=PartialObjectMetadata{list};g=meta.k8s.io;v=v1");
+        let accept = format!(
+            "application/json;as=PartialObjectMetadata{list};g=meta.k8s.io;v=v1;drop=metadata.managedFields"
+        );
         assert_eq!(request.headers["accept"], accept);
     }
     assert_eq!(log.len(), 3);
@@ -1177,19 +1196,21 @@ async fn a_busy_server_that_ignores_the_request_for_a_stream_is_listed_in_pages(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_was_only_slow_is_listed_by_a_stream_again() {
-    let (first, slow) = Answer::stream();
-    first.leave_open();
-    let (client, log) = in_process(script([
-        slow,
-        Answer::json(list(10, [config_map("a", 5)])),
-        Answer::ended_watch([error_event(410, "Expired", "too old")]),
-        Answer::watch([added(config_map("a", 15)), initial_events_end(20)]),
-    ]));
+async fn a_streamed_list_that_progresses_is_read_to_its_end_however_long_it_takes() {
+    let (writer, answer) = Answer::stream();
+    let (client, log) = in_process(script([answer]));
     let mut running = run(client, ReflectorConfig::default());
-    running.view.reach(20).await;
-    let streamed: Vec<_> = log.all().iter().map(Received::is_streaming_list).collect();
-    assert_eq!(streamed, [true, false, false, true]);
+    tokio::spawn(async move {
+        for number in 0..60 {
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            writer.event(added(config_map(&format!("o{number}"), 5)));
+        }
+        writer.event(initial_events_end(10));
+        writer.leave_open();
+    });
+    running.view.reach(10).await;
+    assert_eq!(running.view.names().len(), 60);
+    assert_eq!(log.len(), 1, "two minutes of pauses are no reason to begin again");
 }
 
 /// Reads what a reflector sends for ten minutes.

@@ -2,19 +2,20 @@
 
 use std::time::Duration;
 
+use http::{HeaderMap, Request, Response};
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
 use hyper_timeout::TimeoutConnector;
-use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::{client::legacy::connect::HttpConnector, rt::TokioExecutor};
 use kube::{
     Client, Config,
-    client::{Body, ClientBuilder, ConfigExt as _, retry::RetryPolicy},
+    client::{Body, ClientBuilder, ConfigExt as _, DynBody, retry::RetryPolicy},
 };
-use tower::{BoxError, ServiceBuilder, ServiceExt as _, retry::RetryLayer};
-use tower_http::trace::TraceLayer;
+use tower::{BoxError, ServiceBuilder, ServiceExt as _, retry::RetryLayer, util::BoxService};
+use tower_http::{classify::ServerErrorsFailureClass, trace::TraceLayer};
+use tracing::{Span, field::Empty};
 
-use crate::{
-    error::Result,
-    wire::{DriverSpawner, OwnConnection, Stream},
-};
+use crate::error::Result;
 
 /// After this much silence the kernel probes whether the peer is still there …
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(15);
@@ -35,15 +36,16 @@ const USER_TIMEOUT: Duration = Duration::from_secs(30);
 /// client have TCP keep-alive (a probe after 15 s of silence, then every 10 s, closed after 3 without
 /// an answer) and, on Linux, a TCP user timeout of 30 s for bytes that are not acknowledged.
 ///
-/// The task that reads a watch of this client drives its connection too, and lets it rest while the events of
-/// a busy server gather. That saves most of the wake-ups of a watch. The connection of a watch is closed after it.
-///
-/// Otherwise it is the client that [`kube::Client::try_from`] makes: authentication, TLS, headers,
-/// timeouts and retries are those of the configuration, with three exceptions:
+/// Otherwise it is the client that [`kube::Client::try_from`] makes: authentication, TLS, proxies, headers,
+/// timeouts, retries and spans are those of the configuration, with these exceptions:
 ///
 /// - Answers are never compressed.
 /// - [`Client::valid_until`] is always `None`.
-/// - A configuration with a proxy is left to kube entirely, so its connections have no keep-alive.
+/// - Connections through a proxy are kube's own, without keep-alive.
+/// - A failed attempt is logged at `DEBUG`, because the caller gets it as an error.
+///
+/// If the program contains several crypto providers of rustls and has installed none of them as its default,
+/// `ring` becomes the default.
 ///
 /// # Errors
 ///
@@ -51,33 +53,86 @@ const USER_TIMEOUT: Duration = Duration::from_secs(30);
 ///
 /// # Panics
 ///
-/// Panics outside of a tokio runtime, and if the program contains several crypto providers of rustls
-/// and has not installed one of them as its default.
+/// Panics outside of a tokio runtime.
 pub fn connect(config: Config) -> Result<Client> {
-    if config.proxy_url.is_some() {
-        return Ok(Client::try_from(config)?);
+    Ok(builder(config)?.build())
+}
+
+/// The service behind a client that can still be wrapped in layers.
+type Service = BoxService<Request<Body>, Response<Box<DynBody>>, BoxError>;
+
+/// Returns the builder of the client that [`connect`] makes, to add [tower] layers to it.
+///
+/// ```no_run
+/// # fn example(config: kube::Config) -> genclient_runtime::Result<()> {
+/// use genclient_runtime::client;
+///
+/// let layer = tower::limit::ConcurrencyLimitLayer::new(8);
+/// let client = client::builder(config)?.with_layer(&layer).build();
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// Returns an error if the credentials or the certificates of the configuration cannot be read.
+///
+/// # Panics
+///
+/// The client panics outside of a tokio runtime.
+pub fn builder(config: Config) -> Result<ClientBuilder<Service>> {
+    // Otherwise rustls panics if it has a choice. An error means that a default was installed meanwhile.
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
     }
-    let tcp = http_connector().map_response(Stream::new);
-    let mut connector = TimeoutConnector::new(config.rustls_https_connector_with_connector(tcp)?);
+    if config.proxy_url.is_some() {
+        return Ok(ClientBuilder::try_from(config)?);
+    }
+    let mut connector =
+        TimeoutConnector::new(config.rustls_https_connector_with_connector(http_connector())?);
     connector.set_connect_timeout(config.connect_timeout);
     connector.set_read_timeout(config.read_timeout);
     connector.set_write_timeout(config.write_timeout);
     connector.set_reset_reader_on_write(config.reset_reader_on_write);
-    let http = hyper_util::client::legacy::Builder::new(DriverSpawner).build::<_, Body>(connector);
+    let http = hyper_util::client::legacy::Builder::new(TokioExecutor::new()).build::<_, Body>(connector);
 
-    // The layers and their order are kube's.
+    // The layers, their order and the fields of the span are kube's.
+    let trace = TraceLayer::new_for_http()
+        .make_span_with(|request: &Request<Body>| {
+            tracing::debug_span!(
+                "HTTP",
+                http.method = %request.method(),
+                http.url = %request.uri(),
+                http.status_code = Empty,
+                otel.name = request.extensions().get::<&'static str>().unwrap_or(&"HTTP"),
+                otel.kind = "client",
+                otel.status_code = Empty,
+            )
+        })
+        .on_request(|_: &Request<Body>, _: &Span| tracing::debug!("requesting"))
+        .on_response(|response: &Response<Incoming>, _: Duration, span: &Span| {
+            let status = response.status();
+            span.record("http.status_code", status.as_u16());
+            if status.is_client_error() || status.is_server_error() {
+                span.record("otel.status_code", "ERROR");
+            }
+        })
+        .on_body_chunk(())
+        .on_eos(|_: Option<&HeaderMap>, _: Duration, _: &Span| tracing::debug!("stream closed"))
+        .on_failure(|failure: ServerErrorsFailureClass, _: Duration, span: &Span| {
+            span.record("otel.status_code", "ERROR");
+            tracing::debug!(%failure, "the request failed");
+        });
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
         .option_layer(config.default_retry.then(|| RetryLayer::new(RetryPolicy::server_retry())))
         .option_layer(config.auth_layer()?)
         .layer(config.extra_headers_layer()?)
-        .layer(TraceLayer::new_for_http())
+        .layer(trace)
         .map_err(BoxError::from)
-        .service_fn(move |request| {
-            let http = http.clone();
-            OwnConnection::send(request, async move |request| http.request(request).await)
-        });
-    Ok(ClientBuilder::new(service, config.default_namespace).build())
+        .service(http)
+        .map_response(|response| response.map(|body| Box::new(body.map_err(BoxError::from)) as Box<DynBody>));
+    Ok(ClientBuilder::new(BoxService::new(service), config.default_namespace))
 }
 
 /// Connects to the cluster of the environment, with [`connect`].
@@ -105,13 +160,8 @@ fn http_connector() -> HttpConnector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::ConnectionHandle;
-    use http::Request;
     use socket2::SockRef;
-    use tokio::{
-        io::{AsyncReadExt as _, AsyncWriteExt as _},
-        net::TcpListener,
-    };
+    use tokio::net::TcpListener;
 
     #[tokio::test]
     async fn the_kernel_is_told_to_give_up_a_connection_whose_peer_is_gone_within_45_seconds() {
@@ -126,27 +176,5 @@ mod tests {
         assert_eq!(idle + interval * probes, Duration::from_secs(45));
         #[cfg(target_os = "linux")]
         assert_eq!(socket.tcp_user_timeout().unwrap(), Some(Duration::from_secs(30)));
-    }
-
-    #[tokio::test]
-    async fn the_reader_of_a_response_can_borrow_its_connection() {
-        let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", server.local_addr().unwrap()).parse().unwrap();
-        let answer = async || {
-            let (mut connection, _) = server.accept().await.unwrap();
-            let _ = connection.read(&mut [0; 1024]).await.unwrap();
-            connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n").await.unwrap();
-            connection
-        };
-        let client = connect(Config::new(url)).unwrap();
-        let mut request = Request::new(Body::empty());
-        request.extensions_mut().insert(OwnConnection);
-        let (response, _open) = tokio::join!(client.send(request), answer());
-        assert!(response.unwrap().extensions().get().and_then(ConnectionHandle::borrow).is_some());
-        let (response, _open) = tokio::join!(client.send(Request::new(Body::empty())), answer());
-        assert!(
-            response.unwrap().extensions().get::<ConnectionHandle>().is_none(),
-            "a connection that another request may use cannot be borrowed"
-        );
     }
 }

@@ -41,7 +41,7 @@ use kube::{Api, Resource, api::ListParams, core::NamespaceScope};
 use serde::{Serialize, de::DeserializeOwned};
 
 pub use apply::Apply;
-pub use connect::{connect, try_default};
+pub use connect::{builder, connect, try_default};
 pub use delete::{Delete, DeleteCollection, Deleted};
 pub use kind::KindOf;
 pub(crate) use kind::sealed;

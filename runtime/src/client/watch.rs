@@ -67,6 +67,7 @@ impl<K: ApiObject> WatchStream<K> {
                 fields: params.field_selector.clone(),
             },
             metadata_only: K::metadata_api(),
+            keep_managed_fields: true,
             timeouts: Timeouts::default(),
         };
         let resuming = Resuming {
@@ -210,7 +211,7 @@ impl<K: ApiObject> Resuming<K> {
     fn take(&mut self, lines: &LineBatch) -> Result<()> {
         for line in lines.iter() {
             // The typed client keeps managedFields.
-            let decoded = decode_event::<K, K>(line, None, Ok).map_err(|error| {
+            let decoded = decode_event::<K, K>(line, true, Ok).map_err(|error| {
                 let cause = Cause::Decode { path: ".".to_owned(), source: error.into_json() };
                 Error::new(self.collection.operation("watch"), cause, None)
             })?;

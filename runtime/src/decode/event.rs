@@ -9,11 +9,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::{
-    ManagedFields, ObjectSeed, Unreadable,
-    cut::{self, Scratch},
-    decode_object, first_look,
-};
+use super::{ObjectSeed, Unreadable, decode_object, first_look};
 use crate::delta::InvalidObject;
 
 /// One event of a watch, with an object of type `T`.
@@ -36,6 +32,13 @@ pub(crate) enum Decoded<T> {
     InvalidDeleted(InvalidObject),
     /// An event of an unknown type.
     Unknown,
+}
+
+impl<T> Decoded<T> {
+    /// Whether this is the bookmark that closes the initial events of a streamed list.
+    pub(crate) fn closes_list(&self) -> bool {
+        matches!(self, Self::Bookmark { initial_events_end: true, .. })
+    }
 }
 
 #[derive(Clone, Copy, Deserialize, PartialEq)]
@@ -64,21 +67,15 @@ impl EventType {
     }
 }
 
-/// Decodes one line of a watch, and finishes its object with the function. With a scratch the managedFields are
-/// skipped, and without one they are kept.
+/// Decodes one line of a watch, and finishes its object with the function.
 ///
 /// The object is finished where it is decoded: it is hundreds of bytes long, and is moved as rarely as possible.
 pub(crate) fn decode_event<K: DeserializeOwned, T>(
     line: &[u8],
-    skip: Option<&mut Scratch>,
+    keep_managed_fields: bool,
     finish: impl Fn(K) -> Result<T, InvalidObject>,
 ) -> Result<Decoded<T>, Unreadable> {
-    let seed = ObjectSeed::new(skip.is_none());
-    if let Some((short, address)) = skip.and_then(|scratch| cut::managed_fields(line, scratch))
-        && let Ok(Some(event)) = parse(short, ObjectSeed::with(ManagedFields::Cut(address)), &finish)
-    {
-        return Ok(event);
-    }
+    let seed = ObjectSeed::new(keep_managed_fields);
     match parse(line, seed.clone(), &finish)? {
         Some(event) => Ok(event),
         None => decode_invalid(std::str::from_utf8(line)?, seed, finish),
@@ -253,11 +250,11 @@ mod tests {
     use crate::object::ObjectKey;
 
     fn decode(line: impl ToString) -> Result<Decoded<ConfigMap>, Unreadable> {
-        decode_event(line.to_string().as_bytes(), Some(&mut Scratch::default()), Ok)
+        decode_event(line.to_string().as_bytes(), false, Ok)
     }
 
     fn decode_as<K: DeserializeOwned>(line: &str) -> Decoded<K> {
-        decode_event(line.as_bytes(), Some(&mut Scratch::default()), Ok).unwrap()
+        decode_event(line.as_bytes(), false, Ok).unwrap()
     }
 
     fn config_map(data: serde_json::Value) -> serde_json::Value {
@@ -326,7 +323,7 @@ mod tests {
         {
             assert!(decode(line).is_err(), "{line}");
         }
-        assert!(decode_event::<ConfigMap, _>(b"\xff\xfe", Some(&mut Scratch::default()), Ok).is_err());
+        assert!(decode_event::<ConfigMap, _>(b"\xff\xfe", false, Ok).is_err());
         let twice = json!({"type": "ADDED", "object": config_map(json!({}))});
         assert!(decode(format!("{twice}{twice}")).is_err());
     }
@@ -376,47 +373,19 @@ mod tests {
         assert!(matches!(decode_as::<ConfigMap>(&slim), Decoded::Added(_)));
     }
 
-    /// What an event decodes into, with and without an array called managedFields to be cut out.
-    fn decoded(line: &str) -> [String; 2] {
-        let spaced = line.replace(r#""managedFields":["#, r#""managedFields": ["#);
-        [line, &spaced].map(|line| format!("{:?}", decode_as::<serde_json::Value>(line)))
-    }
-
     #[test]
-    fn only_the_managed_fields_of_the_metadata_are_cut_out_of_an_event() {
-        let fields = format!(r#"[{{"manager":"{}"}}]"#, "x".repeat(100));
-        let own = format!(r#""managedFields":{fields}"#);
-        for object in [
-            format!(r#"{{"metadata":{{"name":"a",{own},"uid":"u"}},"spec":{{}}}}"#),
-            format!(r#"{{"metadata":{{"name":"a"}},"spec":{{{own}}}}}"#),
-            format!(r#"{{"spec":{{{own}}},"metadata":{{"name":"a",{own}}}}}"#),
-            format!(r#"{{"metadata":{{"name":"a",{own},"managedFields":[1]}}}}"#),
-            format!(r#"{{"metadata":{{"annotations":{{{own}}},{own},"name":"a"}}}}"#),
-            format!(r#"{{"metadata":{{"managedFields":0,"name":"a","x":{{{own}}}}}}}"#),
-            format!(r#"{{{own},"metadata":{{"name":"a"}}}}"#),
+    fn only_the_managed_fields_of_the_metadata_are_skipped() {
+        let own = r#""managedFields":[{"manager":"x"}]"#;
+        for (object, skipped) in [
+            (format!(r#"{{"metadata":{{"name":"a",{own},"uid":"u"}},"spec":{{}}}}"#), true),
+            (format!(r#"{{"metadata":{{"name":"a"}},"spec":{{{own}}}}}"#), false),
+            (format!(r#"{{"metadata":{{"name":"a","annotations":{{{own}}}}}}}"#), false),
+            (format!(r#"{{{own},"metadata":{{"name":"a"}}}}"#), false),
         ] {
             for line in [typed("ADDED", &object), format!(r#"{{"object":{object},"type":"ADDED"}}"#)] {
-                let [cut, whole] = decoded(&line);
-                assert!(whole.starts_with("Added") && whole.contains("name"), "{whole}");
-                assert_eq!(cut, whole, "{line}");
+                let Decoded::Added(read) = decode_as::<serde_json::Value>(&line) else { panic!("{line}") };
+                assert_eq!(!read.to_string().contains("managedFields"), skipped, "{line}");
             }
-        }
-    }
-
-    #[test]
-    fn an_object_is_finished_once_whatever_was_cut_out_of_it() {
-        let fields = format!(r#""managedFields":[{{"manager":"{}"}}]"#, "x".repeat(100));
-        for object in
-            [format!(r#"{{"metadata":{{{fields}}}}}"#), format!(r#"{{"metadata":{{}},"spec":{{{fields}}}}}"#)]
-        {
-            let finished = std::cell::Cell::new(0);
-            let finish = |object: serde_json::Value| {
-                finished.set(finished.get() + 1);
-                Ok(object)
-            };
-            let line = typed("ADDED", &object);
-            decode_event(line.as_bytes(), Some(&mut Scratch::default()), finish).unwrap();
-            assert_eq!(finished.get(), 1, "{object}");
         }
     }
 

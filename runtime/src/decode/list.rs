@@ -81,63 +81,31 @@ pub(crate) fn decode_list<K: DeserializeOwned>(
     })?;
     match page {
         Some((meta, objects)) => page_of(meta, objects, Vec::new()),
-        None => {
-            let mut page = RawPage::parse(body)?;
-            while page.decode_some(usize::MAX, keep_managed_fields, Ok) {}
-            page.finish()
-        }
+        None => decode_items(text, keep_managed_fields),
     }
 }
 
-/// A page whose items are decoded in slices, into objects of type `T`.
-pub(crate) struct RawPage<'a, T> {
-    meta: ListMeta,
-    items: std::vec::IntoIter<&'a RawValue>,
-    objects: Vec<T>,
-    invalid: Vec<InvalidObject>,
-}
-
-impl<'a, T> RawPage<'a, T> {
-    /// Splits a page into its items without decoding them.
-    pub(crate) fn parse(body: &'a [u8]) -> Result<Self, Unreadable> {
-        #[derive(Deserialize)]
-        struct Raw<'a> {
-            metadata: ListMeta,
-            // Go writes an empty list as `null`. A response without the field is not a list.
-            #[serde(borrow, deserialize_with = "Option::deserialize")]
-            items: Option<Vec<&'a RawValue>>,
+/// Decodes a page item by item, for the key and the error of each item that does not decode.
+fn decode_items<K: DeserializeOwned>(
+    text: &str,
+    keep_managed_fields: bool,
+) -> Result<ListPage<K>, Unreadable> {
+    #[derive(Deserialize)]
+    struct Raw<'a> {
+        metadata: ListMeta,
+        // Go writes an empty list as `null`. A response without the field is not a list.
+        #[serde(borrow, deserialize_with = "Option::deserialize")]
+        items: Option<Vec<&'a RawValue>>,
+    }
+    let Raw { metadata, items } = serde_json::from_str(text)?;
+    let (mut objects, mut invalid) = (Vec::new(), Vec::new());
+    for item in items.unwrap_or_default() {
+        match decode_object(item.get(), ObjectSeed::new(keep_managed_fields)) {
+            Ok(object) => objects.push(object),
+            Err(error) => invalid.push(error),
         }
-        let Raw { metadata: meta, items } = serde_json::from_str(std::str::from_utf8(body)?)?;
-        let items = items.unwrap_or_default().into_iter();
-        Ok(Self { meta, items, objects: Vec::new(), invalid: Vec::new() })
     }
-
-    /// Decodes items of about this many bytes, finishes each with the function, and returns whether there
-    /// are more.
-    pub(crate) fn decode_some<K: DeserializeOwned>(
-        &mut self,
-        bytes: usize,
-        keep_managed_fields: bool,
-        mut finish: impl FnMut(K) -> Result<T, InvalidObject>,
-    ) -> bool {
-        let mut decoded = 0;
-        for item in self.items.by_ref() {
-            match decode_object(item.get(), ObjectSeed::new(keep_managed_fields)).and_then(&mut finish) {
-                Ok(object) => self.objects.push(object),
-                Err(error) => self.invalid.push(error),
-            }
-            decoded += item.get().len();
-            if decoded >= bytes {
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Returns the page after all items are decoded.
-    pub(crate) fn finish(self) -> Result<ListPage<T>, Unreadable> {
-        page_of(self.meta, self.objects, self.invalid)
-    }
+    page_of(metadata, objects, invalid)
 }
 
 fn page_of<K>(

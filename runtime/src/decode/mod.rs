@@ -4,12 +4,10 @@
 //!   an [`InvalidObject`] with its key, uid, resource version and the path of the wrong field. This
 //!   includes an object that is nested too deeply for the JSON parser and a type whose `Deserialize`
 //!   panics.
-//! - A valid object is parsed once. Only an object that does not decode is parsed again, and one that has
-//!   another array called `managedFields` in front of its own.
-//! - Only the managedFields of the metadata are cut out of an event.
+//! - A valid object is parsed once. Only an object that does not decode is parsed again.
+//! - The managedFields of the metadata are skipped unless they are asked for.
 //! - A BOOKMARK is read as metadata and an ERROR as a status, whatever the type is.
 
-mod cut;
 mod event;
 mod list;
 mod slim;
@@ -19,15 +17,14 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-pub(crate) use cut::Scratch;
 pub(crate) use event::{Decoded, decode_event};
-pub(crate) use list::{ListPage, RawPage, decode_list, peek_token};
+pub(crate) use list::{ListPage, decode_list, peek_token};
 use serde::{
     Deserialize,
-    de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _},
+    de::{DeserializeOwned, DeserializeSeed, Deserializer},
 };
 use serde_json::value::RawValue;
-use slim::{Skipped, Slim};
+use slim::Slim;
 
 use crate::{clip::clip, delta::InvalidObject, object::ObjectKey, panics};
 
@@ -56,32 +53,19 @@ impl Unreadable {
 
 /// Reads a `K`, with or without its managedFields.
 struct ObjectSeed<K> {
-    managed_fields: ManagedFields,
+    keep_managed_fields: bool,
     object: std::marker::PhantomData<fn() -> K>,
-}
-
-/// What becomes of the managedFields of an object.
-#[derive(Clone, Copy)]
-enum ManagedFields {
-    Keep,
-    Skip,
-    /// A field of that name was cut out of the text. The address is that of its name.
-    Cut(usize),
 }
 
 impl<K> ObjectSeed<K> {
     fn new(keep_managed_fields: bool) -> Self {
-        Self::with(if keep_managed_fields { ManagedFields::Keep } else { ManagedFields::Skip })
-    }
-
-    fn with(managed_fields: ManagedFields) -> Self {
-        Self { managed_fields, object: std::marker::PhantomData }
+        Self { keep_managed_fields, object: std::marker::PhantomData }
     }
 }
 
 impl<K> Clone for ObjectSeed<K> {
     fn clone(&self) -> Self {
-        Self::with(self.managed_fields)
+        Self::new(self.keep_managed_fields)
     }
 }
 
@@ -89,23 +73,15 @@ impl<'de, K: DeserializeOwned> DeserializeSeed<'de> for ObjectSeed<K> {
     type Value = K;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<K, D::Error> {
-        if let ManagedFields::Keep = self.managed_fields {
-            return K::deserialize(deserializer);
-        }
-        let skipped = Skipped::default();
-        let object = K::deserialize(Slim::new(deserializer, &skipped))?;
-        match self.managed_fields {
-            // It is a field of another part of the object, which the type may need.
-            ManagedFields::Cut(address) if !skipped.is_at(address) => {
-                Err(D::Error::custom("another field was cut out than the managedFields"))
-            }
-            _ => Ok(object),
+        match self.keep_managed_fields {
+            true => K::deserialize(deserializer),
+            false => K::deserialize(Slim::new(deserializer)),
         }
     }
 }
 
-/// Runs a parser. `None` means that the text needs a second look, object by object: it does not
-/// decode, or the type's `Deserialize` panicked. Text that ends too early cannot be helped.
+/// Runs a parser. `None` means that the text does not decode or that the type's `Deserialize` panicked: a
+/// second pass, object by object, finds the object at fault. Text that ends too early is an error.
 ///
 /// The JSON parser calls nesting beyond its limit a syntax error, so the kind of the error does not
 /// distinguish an odd object from a broken stream. The second pass does: it skips values of any depth.

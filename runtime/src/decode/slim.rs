@@ -4,62 +4,44 @@
 //! A deserializer wrapped in [`Slim`] skips their bytes, and the type never sees the field. An absent field
 //! decodes as `None`, so writing such an object back does not change the ownership on the server.
 
-use std::{cell::Cell, fmt};
+use std::fmt;
 
 use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
     value::{BorrowedStrDeserializer, StringDeserializer},
 };
 
-/// The position of the deserializer in the object, and where it notes what it skips.
+/// The position of the deserializer in the object.
 #[derive(Clone, Copy)]
-struct Position<'s> {
-    level: Level,
-    skipped: &'s Skipped,
-}
-
-#[derive(Clone, Copy)]
-enum Level {
+enum Position {
     Object,
     Metadata,
 }
 
-impl Position<'_> {
+impl Position {
     /// Whether the value of this key is skipped.
     fn skips(self, key: &str) -> bool {
-        matches!(self.level, Level::Metadata) && key == "managedFields"
+        matches!(self, Self::Metadata) && key == "managedFields"
     }
 
     /// The position of the value of this key, or `None` if nothing in it is skipped.
     fn below(self, key: &str) -> Option<Self> {
-        match self.level {
-            Level::Object if key == "metadata" => Some(Self { level: Level::Metadata, ..self }),
+        match self {
+            Self::Object if key == "metadata" => Some(Self::Metadata),
             _ => None,
         }
     }
 }
 
-/// The address of the name of the field that was skipped last, in the text that is deserialized. Zero if none
-/// was, or if its name is not in the text as it is.
-#[derive(Default)]
-pub(crate) struct Skipped(Cell<usize>);
-
-impl Skipped {
-    /// Whether the field whose name begins here was the last that was skipped.
-    pub(crate) fn is_at(&self, address: usize) -> bool {
-        self.0.get() == address
-    }
-}
-
 /// Wraps the deserializer of an object and skips `metadata.managedFields`.
-pub(crate) struct Slim<'s, D> {
+pub(crate) struct Slim<D> {
     inner: D,
-    position: Position<'s>,
+    position: Position,
 }
 
-impl<'s, D> Slim<'s, D> {
-    pub(crate) fn new(inner: D, skipped: &'s Skipped) -> Self {
-        Self { inner, position: Position { level: Level::Object, skipped } }
+impl<D> Slim<D> {
+    pub(crate) fn new(inner: D) -> Self {
+        Self { inner, position: Position::Object }
     }
 }
 
@@ -73,7 +55,7 @@ macro_rules! forward {
     };
 }
 
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Slim<'_, D> {
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Slim<D> {
     type Error = D::Error;
 
     forward! {
@@ -141,9 +123,9 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Slim<'_, D> {
 }
 
 /// Passes a map without the skipped entries to the inner visitor.
-struct SlimVisitor<'s, V> {
+struct SlimVisitor<V> {
     inner: V,
-    position: Position<'s>,
+    position: Position,
 }
 
 macro_rules! visit {
@@ -156,7 +138,7 @@ macro_rules! visit {
     };
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for SlimVisitor<'_, V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for SlimVisitor<V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -200,21 +182,20 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for SlimVisitor<'_, V> {
 }
 
 /// A map without the skipped entries.
-struct SlimMap<'s, A> {
+struct SlimMap<A> {
     inner: A,
-    position: Position<'s>,
+    position: Position,
     /// The position of the value of the last key.
-    below: Option<Position<'s>>,
+    below: Option<Position>,
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for SlimMap<'_, A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for SlimMap<A> {
     type Error = A::Error;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
         loop {
             let Some(key) = self.inner.next_key_seed(KeySeed)? else { return Ok(None) };
             if self.position.skips(key.as_str()) {
-                self.position.skipped.0.set(key.address());
                 self.inner.next_value::<IgnoredAny>()?;
                 continue;
             }
@@ -240,12 +221,12 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for SlimMap<'_, A> {
 }
 
 /// A seed whose value is deserialized without the skipped entries.
-struct SlimSeed<'s, S> {
+struct SlimSeed<S> {
     inner: S,
-    position: Position<'s>,
+    position: Position,
 }
 
-impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for SlimSeed<'_, S> {
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for SlimSeed<S> {
     type Value = S::Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
@@ -264,14 +245,6 @@ impl Key<'_> {
         match self {
             Self::Borrowed(key) => key,
             Self::Owned(key) => key,
-        }
-    }
-
-    /// The address of the key in the input, or zero.
-    fn address(&self) -> usize {
-        match self {
-            Self::Borrowed(key) => key.as_ptr().addr(),
-            Self::Owned(_) => 0,
         }
     }
 }
@@ -313,7 +286,7 @@ mod tests {
 
     fn slim<K: DeserializeOwned>(text: &str) -> K {
         let mut deserializer = serde_json::Deserializer::from_str(text);
-        let object = K::deserialize(Slim::new(&mut deserializer, &Skipped::default())).expect("it decodes");
+        let object = K::deserialize(Slim::new(&mut deserializer)).expect("it decodes");
         deserializer.end().expect("all of it was read");
         object
     }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::{
+    EventHandler,
     apply::{Outcome, Progress},
+    handler::call,
     inner::NewListener,
     metrics::InformerMetrics,
     notice::{Notice, Step},
@@ -16,6 +18,7 @@ use super::{
 use crate::{
     delta::{Delta, Scope},
     object::CacheObject,
+    panics,
     store::{State, Writer},
 };
 
@@ -27,9 +30,36 @@ pub(crate) struct Core<K> {
     listeners: Vec<Listener<K>>,
 }
 
-struct Listener<K> {
+pub(super) struct Listener<K> {
     subscriber: Arc<Subscriber<K>>,
     resync: Option<Resync>,
+    /// A quick handler, which is called here.
+    handler: Option<Box<dyn EventHandler<K>>>,
+}
+
+impl<K: CacheObject> Listener<K> {
+    /// Adds changes to the backlog, and calls the handler if it is quick. Returns `false` if the listener is
+    /// closed.
+    fn push(
+        &mut self,
+        notices: impl IntoIterator<Item = Notice<K>>,
+        is_complete: bool,
+        metrics: &InformerMetrics,
+    ) -> bool {
+        let is_open = self.subscriber.push(notices, is_complete);
+        self.call(metrics);
+        is_open
+    }
+
+    /// Calls a quick handler with its backlog.
+    fn call(&mut self, metrics: &InformerMetrics) {
+        let Some(handler) = &mut self.handler else { return };
+        while let Some(event) = self.subscriber.next() {
+            call(&mut **handler, &event, metrics);
+            panics::drop_caught(event);
+            self.subscriber.handled();
+        }
+    }
 }
 
 impl<K: CacheObject> Core<K> {
@@ -44,7 +74,7 @@ impl<K: CacheObject> Core<K> {
 
     /// Adds a listener and hands it every object of the cache.
     pub(super) fn listen(&mut self, new: NewListener<K>) {
-        let NewListener { subscriber, resync, .. } = new;
+        let NewListener { subscriber, resync, handler } = new;
         let is_complete = self.progress.is_complete();
         subscriber.measure_with(self.metrics.backlog.clone());
         if self.writer.read(|state| subscriber.replay(state, is_complete)).unwrap_or_default() {
@@ -52,8 +82,15 @@ impl<K: CacheObject> Core<K> {
                 // Otherwise only a change removes the listeners that were closed.
                 self.listeners.retain(|listener| !listener.subscriber.is_closed());
             }
-            self.listeners.push(Listener { subscriber, resync: resync.map(Resync::new) });
+            let mut listener = Listener { subscriber, resync: resync.map(Resync::new), handler };
+            listener.call(&self.metrics);
+            self.listeners.push(listener);
         }
+    }
+
+    /// Removes all listeners.
+    pub(super) fn take_listeners(&mut self) -> Vec<Listener<K>> {
+        std::mem::take(&mut self.listeners)
     }
 
     /// Applies deltas, publishes the result, and hands the changes to the listeners. If the informer
@@ -106,11 +143,12 @@ impl<K: CacheObject> Core<K> {
     }
 
     fn hand_out(&mut self, notices: Vec<Notice<K>>, is_complete: bool) {
-        let Some(last) = self.listeners.pop() else { return };
-        self.listeners.retain(|listener| listener.subscriber.push(notices.iter().cloned(), is_complete));
-        // Most informers have one listener, which takes what the others get clones of.
-        if last.subscriber.push(notices, is_complete) {
-            self.listeners.push(last);
+        let Self { listeners, metrics, .. } = self;
+        let Some(mut last) = listeners.pop() else { return };
+        listeners.retain_mut(|listener| listener.push(notices.iter().cloned(), is_complete, metrics));
+        // Most informers have one listener, which takes the changes that the others get clones of.
+        if last.push(notices, is_complete, metrics) {
+            listeners.push(last);
         }
     }
 
@@ -121,16 +159,14 @@ impl<K: CacheObject> Core<K> {
 
     /// Hands every object to each listener whose resync is due.
     pub(super) fn resync(&mut self, now: Instant) {
-        let Self { writer, listeners, .. } = self;
-        let due = listeners.iter_mut().filter_map(|listener| {
-            let resync = listener.resync.as_mut()?;
-            resync.take_due(now).then_some(&listener.subscriber)
-        });
-        for subscriber in due {
-            writer.read(|state| {
-                let all = state.iter().map(|object| Notice::new(Step::Resync(object.clone())));
-                subscriber.push(all, false)
-            });
+        let Self { writer, listeners, metrics, .. } = self;
+        for listener in listeners {
+            if listener.resync.as_mut().is_some_and(|resync| resync.take_due(now)) {
+                writer.read(|state| {
+                    let all = state.iter().map(|object| Notice::new(Step::Resync(object.clone())));
+                    listener.push(all, false, metrics)
+                });
+            }
         }
     }
 }

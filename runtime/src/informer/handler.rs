@@ -5,31 +5,22 @@ use std::{
     future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
-    time::Duration,
 };
 
 use super::{Event, metrics::InformerMetrics, signal::SyncReceiver, subscriber::Subscriber};
 use crate::{object::CacheObject, offload::offload, panics};
 
-/// How many events a handler that runs on an async thread gets before other tasks run.
-const EVENTS_PER_TURN: usize = 32;
-
-/// How long the thread of a handler waits for the next event before it is given back. Handing the handler to a
-/// thread and back for each event wakes twice as many threads, which is most of what an event costs. Only as
-/// many threads wait as half of the processors: a runtime may have few, and others need them too.
-const LINGER: Duration = Duration::from_millis(100);
-
 /// Is called with every change in an informer's cache.
 ///
-/// Each handler is called with one event after the other, so it may keep state without a lock. It runs
-/// on the runtime's blocking threads, one at a time per handler. A handler may therefore block, and one
-/// that is slow or blocks forever delays neither other handlers nor anything else; its own backlog
-/// stays at two events per key. A handler that works with async code uses
-/// [`SharedInformer::events`](crate::SharedInformer::events) instead.
+/// Each handler is called with one event after the other, so it may keep state without a lock. It runs on the
+/// runtime's blocking threads, one at a time per handler. A handler may therefore block; meanwhile its events
+/// are merged, so that its backlog stays at two events per key, and neither other handlers nor the cache wait
+/// for it.
 ///
-/// The price is one switch of threads for a burst of events, tens of microseconds; the benchmark
-/// `store` of this crate measures it. A runtime that is dropped waits for the call that is under way,
-/// so a program whose handlers may block forever ends with `Runtime::shutdown_timeout`.
+/// A handler that blocks occupies a blocking thread, of which a runtime has 512 by default. Name resolution,
+/// large lists and other handlers need these threads, too: what waits for long belongs into a task, with
+/// [`SharedInformer::events`](crate::SharedInformer::events). A runtime that is dropped waits for the call that is
+/// under way, so a program whose handlers may block forever ends with `Runtime::shutdown_timeout`.
 ///
 /// Closures are handlers:
 ///
@@ -43,12 +34,39 @@ const LINGER: Duration = Duration::from_millis(100);
 pub trait EventHandler<K>: Send + 'static {
     /// Handles one change. A panic is caught and counted, and the next event follows.
     fn on_event(&mut self, event: &Event<K>);
+
+    /// Whether the handler returns at once, as those of [`enqueue`](crate::enqueue) do.
+    ///
+    /// Such a handler is called by the informer itself, right after the cache has changed, which saves two
+    /// switches of threads. It must neither block nor call [`SharedInformer`] methods that change the informer.
+    ///
+    /// [`SharedInformer`]: crate::SharedInformer
+    fn is_quick(&self) -> bool {
+        false
+    }
 }
 
 impl<K, F: FnMut(&Event<K>) + Send + 'static> EventHandler<K> for F {
     fn on_event(&mut self, event: &Event<K>) {
         self(event);
     }
+}
+
+/// Makes a [quick](EventHandler::is_quick) handler of a closure that returns at once.
+pub fn quick<K: 'static>(on_event: impl FnMut(&Event<K>) + Send + 'static) -> impl EventHandler<K> {
+    struct Quick<F>(F);
+
+    impl<K, F: FnMut(&Event<K>) + Send + 'static> EventHandler<K> for Quick<F> {
+        fn on_event(&mut self, event: &Event<K>) {
+            self.0(event);
+        }
+
+        fn is_quick(&self) -> bool {
+            true
+        }
+    }
+
+    Quick(on_event)
 }
 
 /// A handler of an informer. Dropping it does not remove the handler.
@@ -58,7 +76,7 @@ pub struct HandlerRegistration {
     synced: SyncReceiver,
 }
 
-/// A subscriber of any type.
+/// A listener of any type.
 trait Listener: Send + Sync {
     fn close(&self);
     fn is_closed(&self) -> bool;
@@ -93,9 +111,9 @@ impl HandlerRegistration {
         Self { synced: subscriber.synced(), listener: subscriber }
     }
 
-    /// Removes the handler: no further call begins, and what waited for it is dropped.
+    /// Removes the handler: it takes no further event, and its backlog is dropped.
     ///
-    /// A call that is under way ends by itself. Removing twice is harmless.
+    /// A call that is under way finishes. Removing a handler twice is harmless.
     pub fn remove(&self) {
         self.listener.close();
     }
@@ -129,18 +147,17 @@ pub(super) async fn deliver<K: CacheObject>(
     metrics: InformerMetrics,
 ) {
     let listener = CloseOnDrop(subscriber);
-    while let Some(event) = poll_fn(|context| listener.0.poll_next(context)).await {
+    while poll_fn(|context| listener.0.poll_waiting(context)).await {
         let (subscriber, metrics) = (listener.0.clone(), metrics.clone());
-        let delivery = Delivery { subscriber, handler, metrics, event };
-        handler = match offload(delivery, |delivery| delivery.run(usize::MAX, LINGER)).await {
-            Ok(handler) => handler,
-            // There is no thread at all: the handler is called here, and other tasks get a turn.
-            Err(delivery) => {
-                let handler = delivery.run(EVENTS_PER_TURN, Duration::ZERO);
-                tokio::task::yield_now().await;
-                handler
+        handler = offload(move || {
+            while let Some(event) = subscriber.next() {
+                call(&mut *handler, &event, &metrics);
+                panics::drop_caught(event);
+                subscriber.handled();
             }
-        };
+            handler
+        })
+        .await;
     }
 }
 
@@ -154,37 +171,12 @@ impl<K: CacheObject> Drop for CloseOnDrop<K> {
     }
 }
 
-/// Calls of a handler with the events that wait for it.
-struct Delivery<K: CacheObject> {
-    subscriber: Arc<Subscriber<K>>,
-    handler: Box<dyn EventHandler<K>>,
-    metrics: InformerMetrics,
-    event: Event<K>,
-}
-
-impl<K: CacheObject> Delivery<K> {
-    /// Calls the handler until no event waits, but with no more than `most` events, and returns it. It
-    /// waits for the next event for up to `linger`, which blocks the thread.
-    fn run(self, most: usize, linger: Duration) -> Box<dyn EventHandler<K>> {
-        let Self { subscriber, mut handler, metrics, event } = self;
-        let (mut next, mut calls) = (Some(event), 0);
-        while let Some(event) = next {
-            call(&mut *handler, &event, &metrics);
-            panics::drop_caught(event);
-            calls += 1;
-            next = if calls < most {
-                subscriber.handled_then_next(linger)
-            } else {
-                subscriber.handled();
-                None
-            };
-        }
-        handler
-    }
-}
-
 /// Calls a handler, and counts and logs its panic.
-fn call<K: CacheObject>(handler: &mut dyn EventHandler<K>, event: &Event<K>, metrics: &InformerMetrics) {
+pub(super) fn call<K: CacheObject>(
+    handler: &mut dyn EventHandler<K>,
+    event: &Event<K>,
+    metrics: &InformerMetrics,
+) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| handler.on_event(event))) {
         metrics.handler_panics.increment(1);
         tracing::error!(

@@ -96,8 +96,8 @@ enum Phase {
 pub(super) struct NewListener<K> {
     pub(super) subscriber: Arc<Subscriber<K>>,
     pub(super) resync: Option<Duration>,
-    /// The handler, until the informer runs.
-    handler: Option<Box<dyn EventHandler<K>>>,
+    /// The handler, until the informer runs, or for good if it is quick.
+    pub(super) handler: Option<Box<dyn EventHandler<K>>>,
 }
 
 /// A new listener.
@@ -171,8 +171,9 @@ impl<K: CacheObject> Inner<K> {
         Registered::Open(subscriber)
     }
 
+    /// Spawns the task that calls a handler. A quick handler is called by the informer itself.
     fn spawn_handler(&self, new: &mut NewListener<K>, runtime: &Handle, metrics: &InformerMetrics) {
-        if let Some(handler) = new.handler.take() {
+        if let Some(handler) = new.handler.take_if(|handler| !handler.is_quick()) {
             let delivering = deliver(new.subscriber.clone(), handler, metrics.clone());
             self.tasks.spawn_on(delivering, runtime);
         }
@@ -254,8 +255,8 @@ impl<K: CacheObject> Inner<K> {
         {
             return self.work_with(core, work);
         }
-        let done = offload((self.clone(), work), |(inner, work)| inner.work_with(inner.core.lock(), work));
-        done.await.unwrap_or_else(|(_, work)| self.work_with(self.core.lock(), work))
+        let inner = self.clone();
+        offload(move || inner.work_with(inner.core.lock(), work)).await
     }
 
     /// Calls the function with the core, without blocking the thread while an index is computed.
@@ -302,6 +303,11 @@ impl<K: CacheObject> Inner<K> {
                 }
                 Work::Resync => core.resync(Instant::now()),
                 Work::Apply(_) | Work::Listen => {}
+            }
+            if self.is_ended()
+                && let Some(mut core) = self.core.try_lock()
+            {
+                panics::drop_caught(core.take_listeners());
             }
             batch
         }))
@@ -362,6 +368,10 @@ impl<K: CacheObject> Drop for EndOnDrop<'_, K> {
         if !self.0.is_ended() {
             self.0.end(Subscriber::finish);
         }
+        // Quick handlers may own handles of this informer. If the core is locked, a list is being applied on
+        // another thread, which drops them afterwards.
+        let listeners = self.0.core.try_lock().map(|mut core| core.take_listeners());
+        panics::drop_caught(listeners);
     }
 }
 

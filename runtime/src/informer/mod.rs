@@ -6,8 +6,9 @@
 //! * Each handler gets the events of one object in order and without a gap; see [`Event`]. A slow
 //!   handler gets fewer events; see the table in `backlog`. Its backlog is bounded by two events per
 //!   key.
-//! * A handler that panics or blocks forever disturbs no other handler, no work queue and no cache:
-//!   handlers run on the runtime's blocking threads.
+//! * A handler that panics or blocks disturbs no other handler, no work queue and no cache: handlers run on
+//!   the runtime's blocking threads. Only [quick](EventHandler::is_quick) handlers, which queue keys, are called
+//!   by the informer itself.
 //! * A resync calls a handler with every object again, on that handler's own schedule. It never
 //!   replaces a change.
 //! * The informer is synced when the first list of each of its scopes is in the cache. A handler is
@@ -49,7 +50,7 @@ use crate::{
 pub use catch_up::CatchUpError;
 pub use event::{Cause, Event, FinalState};
 pub use generic::GenericInformer;
-pub use handler::{EventHandler, HandlerRegistration};
+pub use handler::{EventHandler, HandlerRegistration, quick};
 pub(crate) use resync::checked_resync;
 pub use resync::{ResyncTooShort, SHORTEST_RESYNC};
 pub(crate) use signal::SyncReceiver;
@@ -245,8 +246,8 @@ impl<K: CacheObject> SharedInformer<K> {
         oldest.map(|moved| moved.elapsed())
     }
 
-    /// Stops this informer and no other: no further call of a handler begins, streams end, the watch is
-    /// closed. The cache can still be read, and stays as it is. An informer does not start again.
+    /// Stops this informer and no other: handlers take no further event, streams end, the watch is closed.
+    /// The cache keeps its state and can still be read. An informer does not start again.
     pub fn stop(&self) {
         self.inner.stop();
     }

@@ -1,17 +1,13 @@
 //! The listeners of an informer: handlers and streams, each with a backlog.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::Arc,
     task::{Context, Poll},
-    time::Duration,
 };
 
 use futures::task::AtomicWaker;
 use metrics::Gauge;
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Mutex, MutexGuard};
 
 use super::{
     Cause, Event,
@@ -19,19 +15,7 @@ use super::{
     notice::{Notice, Step},
     signal::{SyncReceiver, SyncSender},
 };
-use crate::{object::CacheObject, offload::PROCESSORS, panics, store::State};
-
-/// How long a thread waits for the next event if several already do. A runtime may have few blocking threads,
-/// and others need them too.
-const SHORT_LINGER: Duration = Duration::from_millis(1);
-
-/// The threads that wait for the next event of their handler, in the whole program.
-static LINGERING: AtomicUsize = AtomicUsize::new(0);
-
-/// How long a thread may wait that would like to wait for `linger`, while so many others do.
-fn linger_among(others: usize, linger: Duration) -> Duration {
-    if others < PROCESSORS.div_ceil(2) { linger } else { linger.min(SHORT_LINGER) }
-}
+use crate::{object::CacheObject, panics, store::State};
 
 /// One listener of an informer. The informer adds to its backlog, and a handler or a stream takes events.
 pub(crate) struct Subscriber<K> {
@@ -39,8 +23,6 @@ pub(crate) struct Subscriber<K> {
     /// Wakes the handler or stream that takes events.
     waker: AtomicWaker,
     synced: SyncSender,
-    /// Wakes a thread that lingers in [`handled_then_next`](Self::handled_then_next).
-    more: Condvar,
 }
 
 struct Inner<K> {
@@ -51,8 +33,6 @@ struct Inner<K> {
     measured: usize,
     /// Whether all initial events were added to the backlog.
     is_complete: bool,
-    /// Whether a thread lingers for the next event.
-    lingers: bool,
     /// Whether an initial event was taken and is not yet handled.
     handles_initial: bool,
     phase: Phase,
@@ -88,13 +68,11 @@ impl<K: CacheObject> Subscriber<K> {
                 gauge: None,
                 measured: 0,
                 is_complete: false,
-                lingers: false,
                 handles_initial: false,
                 phase: Phase::Open,
             }),
             waker: AtomicWaker::new(),
             synced: SyncSender::new(),
-            more: Condvar::new(),
         })
     }
 
@@ -136,37 +114,29 @@ impl<K: CacheObject> Subscriber<K> {
 
     /// Takes the next event, or waits for it. Returns `None` when there will be no more.
     pub(crate) fn poll_next(&self, context: &mut Context<'_>) -> Poll<Option<Event<K>>> {
+        self.poll_waiting(context).map(|_| self.next())
+    }
+
+    /// Waits for an event. Returns `false` when there will be no more.
+    pub(crate) fn poll_waiting(&self, context: &mut Context<'_>) -> Poll<bool> {
         self.waker.register(context.waker());
         let mut inner = self.inner.lock();
-        match self.take(&mut inner) {
-            Some(event) => Poll::Ready(Some(event)),
-            None if inner.phase == Phase::Open => Poll::Pending,
-            None => {
+        if inner.backlog.len() > 0 {
+            return Poll::Ready(true);
+        }
+        inner.measure();
+        match inner.phase {
+            Phase::Open => Poll::Pending,
+            Phase::Finishing | Phase::Closed => {
                 self.synced.ended();
-                Poll::Ready(None)
+                Poll::Ready(false)
             }
         }
     }
 
-    /// Records that the last taken event was handled, and takes the next one. If there is none, it waits
-    /// for one for up to `linger`, which blocks the thread, or for a shorter time if several threads do.
-    pub(crate) fn handled_then_next(&self, linger: Duration) -> Option<Event<K>> {
+    /// Takes the next event, if there is one. There is none once the listener is closed.
+    pub(crate) fn next(&self) -> Option<Event<K>> {
         let mut inner = self.inner.lock();
-        self.settle_handled(&mut inner);
-        if inner.backlog.len() == 0 && inner.phase == Phase::Open && !linger.is_zero() {
-            inner.measure();
-            inner.lingers = true;
-            let linger = linger_among(LINGERING.fetch_add(1, Ordering::Relaxed), linger);
-            // Whether an event came or the time is over shows in the backlog.
-            let _ = self.more.wait_for(&mut inner, linger);
-            LINGERING.fetch_sub(1, Ordering::Relaxed);
-            inner.lingers = false;
-        }
-        self.take(&mut inner)
-    }
-
-    fn take(&self, inner: &mut Inner<K>) -> Option<Event<K>> {
-        // The backlog of a closed listener is empty.
         let Some(Due { event, initial }) = inner.backlog.pop() else {
             inner.measure();
             return None;
@@ -177,13 +147,10 @@ impl<K: CacheObject> Subscriber<K> {
 
     /// Records that the last taken event was handled.
     pub(crate) fn handled(&self) {
-        self.settle_handled(&mut self.inner.lock());
-    }
-
-    fn settle_handled(&self, inner: &mut Inner<K>) {
+        let mut inner = self.inner.lock();
         if inner.handles_initial {
             inner.handles_initial = false;
-            self.settle(inner);
+            self.settle(&inner);
         }
     }
 
@@ -195,9 +162,6 @@ impl<K: CacheObject> Subscriber<K> {
 
     /// Wakes whatever waits for an event or for the end.
     fn wake(&self, inner: MutexGuard<'_, Inner<K>>) {
-        if inner.lingers {
-            self.more.notify_one();
-        }
         drop(inner);
         self.waker.wake();
     }

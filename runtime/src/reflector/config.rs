@@ -17,7 +17,8 @@ use crate::{
 /// A change made to each object once, before it is cached.
 ///
 /// It must leave name, namespace, uid and resource version as they are. If it fails or panics, the
-/// object counts as one that does not decode.
+/// object counts as one that does not decode. It must not block: small batches are transformed on async
+/// threads, and of large ones no more than the machine has processors at once.
 pub struct Transform<K>(Arc<Change<K>>);
 
 type Change<K> = dyn Fn(&mut K) -> Result<(), String> + Send + Sync;

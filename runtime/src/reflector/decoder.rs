@@ -1,52 +1,45 @@
 //! Decodes lists and watches into objects that are ready for the cache.
 //!
-//! Large batches are decoded on other threads while the connection is read further. Small batches, and all
-//! batches of a server that sends less than can be read, are decoded in place, which costs less than handing
-//! them over. There are never more jobs than processors: a further batch is decoded in place too. What takes
-//! long in place is decoded in slices between which other tasks run.
+//! Small batches are decoded in place, in slices between which other tasks run. Large ones are decoded on
+//! blocking threads, of which no more than processors do that at once.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, LazyLock},
+    thread::available_parallelism,
 };
 
 use bytes::Bytes;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio_util::task::TaskTracker;
 
 use super::Transform;
 use crate::{
-    decode::{Decoded, ListPage, RawPage, Scratch, Unreadable, decode_event, decode_list},
+    decode::{Decoded, ListPage, Unreadable, decode_event, decode_list},
     delta::{InvalidObject, Scope},
     object::{Decodable, ObjectKey},
-    offload::{Awaited, Offloaded, PROCESSORS},
+    offload::offload,
     panics,
     wire::LineBatch,
 };
 
-/// So many bytes are decoded in place before other tasks run.
+/// The number of bytes that are decoded in place before other tasks run.
 const FEW_BYTES: usize = 16 << 10;
 
-/// So many bytes are decoded on another thread even if nothing else waits to be done.
+/// From this number of bytes on, a batch is decoded on a blocking thread.
 const MANY_BYTES: usize = 128 << 10;
 
-/// The decoding jobs of all reflectors together.
-static JOBS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(*PROCESSORS)));
+/// Limits the blocking threads that decode for any reflector.
+static JOBS: LazyLock<Semaphore> =
+    LazyLock::new(|| Semaphore::new(available_parallelism().map_or(1, usize::from)));
 
 /// Decodes objects as a reflector is configured to.
 pub(super) struct Decoder<K> {
     pub(super) keep_managed_fields: bool,
     pub(super) transform: Option<Transform<K>>,
     pub(super) scope: Scope,
-    /// Counts the jobs, so that a shutdown can wait for them.
+    /// Counts the jobs on blocking threads, so that a shutdown can wait for them.
     pub(super) jobs: TaskTracker,
-}
-
-/// A decoding job on another thread, while it lasts. It travels with the input, so that a job that is
-/// taken back has ended.
-pub(super) struct Job {
-    _permit: OwnedSemaphorePermit,
-    _token: TaskTrackerToken,
 }
 
 /// The events of some lines of a watch.
@@ -56,84 +49,59 @@ pub(super) struct DecodedLines<K> {
     pub(super) unreadable: Option<Unreadable>,
 }
 
-/// Lines that are being decoded.
-pub(super) enum Decoding<K> {
-    /// On another thread.
-    There(Offloaded<(LineBatch, Job), DecodedLines<K>>),
-    /// In place, when they are awaited.
-    Here(Slices<K>),
-}
-
 /// Lines that are decoded in slices.
-pub(super) struct Slices<K> {
+struct Slices<K> {
     lines: LineBatch,
     /// The number of the next line.
     next: usize,
-    scratch: Scratch,
     decoded: DecodedLines<K>,
 }
 
 impl<K: Decodable> Decoder<K> {
-    /// Begins to decode lines, up to the first that cannot be read. `is_fast` says that more of them can be
-    /// read meanwhile. Otherwise nothing is gained by another thread, and waking it costs.
-    pub(super) fn lines(self: &Arc<Self>, lines: LineBatch, is_fast: bool) -> Decoding<K> {
-        if lines.bytes() < if is_fast { FEW_BYTES } else { MANY_BYTES } {
-            return Decoding::Here(Slices::new(lines));
+    /// Decodes lines, up to the first that cannot be read.
+    pub(super) async fn lines(self: &Arc<Self>, lines: LineBatch) -> DecodedLines<K> {
+        let is_large = lines.bytes() >= MANY_BYTES;
+        let mut slices = Slices::new(lines);
+        if is_large {
+            return self.job(|decoder| slices.decode_all(decoder)).await;
         }
-        let Some(job) = self.job() else { return Decoding::Here(Slices::new(lines)) };
-        let decoder = self.clone();
-        Decoding::There(Offloaded::computing((lines, job), move |(lines, _job), awaited| {
-            let mut slices = Slices::new(lines);
-            while awaited.holds() && slices.decode_some(&decoder) {}
-            slices.decoded
-        }))
+        while slices.decode_some(self) {
+            tokio::task::yield_now().await;
+        }
+        slices.decoded
     }
 
     /// Decodes a page of a list.
     pub(super) async fn list(self: &Arc<Self>, body: Bytes) -> Result<ListPage<Arc<K>>, Unreadable> {
         if body.len() < FEW_BYTES {
-            return Ok(self.finish_page(decode_list(&body, self.keep_managed_fields)?, &Awaited::HERE));
+            return self.page(&body);
         }
-        let body = match self.job() {
-            None => body,
-            Some(job) => {
-                let decoder = self.clone();
-                let mut decoding =
-                    Offloaded::computing((body, job), move |(body, _job): (Bytes, _), awaited| {
-                        let page = decode_list(&body, decoder.keep_managed_fields)?;
-                        Ok(decoder.finish_page(page, awaited))
-                    });
-                match decoding.join().await {
-                    Ok(page) => return page,
-                    Err((body, _job)) => body,
-                }
-            }
-        };
-        let mut page = RawPage::parse(&body)?;
-        loop {
-            // Finding the items has taken its time too.
-            tokio::task::yield_now().await;
-            if !page.decode_some(FEW_BYTES, self.keep_managed_fields, |object| self.finish(object)) {
-                return page.finish();
-            }
-        }
+        self.job(move |decoder| decoder.page(&body)).await
     }
 
-    /// Begins a job, unless there are enough already.
-    fn job(&self) -> Option<Job> {
-        let permit = JOBS.clone().try_acquire_owned().ok()?;
-        Some(Job { _permit: permit, _token: self.jobs.token() })
+    /// Runs work on a blocking thread when one of the permits is free.
+    async fn job<T: Send + 'static>(self: &Arc<Self>, work: impl FnOnce(&Self) -> T + Send + 'static) -> T {
+        // The semaphore is never closed; without a permit the work is done all the same.
+        let permit: Option<SemaphorePermit<'static>> = JOBS.acquire().await.ok();
+        let (decoder, token) = (self.clone(), self.jobs.token());
+        offload(move || {
+            let done = work(&decoder);
+            drop((permit, token));
+            done
+        })
+        .await
     }
 
-    fn finish_page(&self, page: ListPage<K>, awaited: &Awaited) -> ListPage<Arc<K>> {
+    fn page(&self, body: &[u8]) -> Result<ListPage<Arc<K>>, Unreadable> {
+        let page = decode_list(body, self.keep_managed_fields)?;
         let (mut objects, mut invalid) = (Vec::with_capacity(page.objects.len()), page.invalid);
-        for object in page.objects.into_iter().take_while(|_| awaited.holds()) {
+        for object in page.objects {
             match self.finish(object) {
                 Ok(object) => objects.push(object),
                 Err(broken) => invalid.push(broken),
             }
         }
-        ListPage { objects, invalid, resource_version: page.resource_version, next: page.next }
+        Ok(ListPage { objects, invalid, resource_version: page.resource_version, next: page.next })
     }
 
     /// Checks and transforms an object. One that fails is invalid, and the others are unaffected.
@@ -171,40 +139,15 @@ impl<K: Decodable> Decoder<K> {
     }
 }
 
-impl<K: Decodable> Decoding<K> {
-    /// Whether the lines are decoded in place.
-    pub(super) fn is_here(&self) -> bool {
-        matches!(self, Self::Here(_))
-    }
-
-    /// Waits for the events. Dropping the future loses nothing.
-    pub(super) async fn join(&mut self, decoder: &Decoder<K>) -> DecodedLines<K> {
-        loop {
-            match self {
-                Self::There(job) => match job.join().await {
-                    Ok(decoded) => return decoded,
-                    Err((lines, _job)) => *self = Self::Here(Slices::new(lines)),
-                },
-                Self::Here(slices) => {
-                    while slices.decode_some(decoder) {
-                        tokio::task::yield_now().await;
-                    }
-                    return std::mem::replace(&mut slices.decoded, DecodedLines::none());
-                }
-            }
-        }
-    }
-}
-
 impl<K: Decodable> Slices<K> {
     fn new(lines: LineBatch) -> Self {
         let events = Vec::with_capacity(lines.len());
-        Self {
-            lines,
-            next: 0,
-            scratch: Scratch::default(),
-            decoded: DecodedLines { events, unreadable: None },
-        }
+        Self { lines, next: 0, decoded: DecodedLines { events, unreadable: None } }
+    }
+
+    fn decode_all(mut self, decoder: &Decoder<K>) -> DecodedLines<K> {
+        while self.decode_some(decoder) {}
+        self.decoded
     }
 
     /// Decodes a slice, and returns whether there is more to decode.
@@ -213,12 +156,10 @@ impl<K: Decodable> Slices<K> {
         while let Some(line) = self.lines.get(self.next) {
             self.next += 1;
             bytes += line.len();
-            let skip = (!decoder.keep_managed_fields).then_some(&mut self.scratch);
-            match decode_event(line, skip, |object| decoder.finish(object)) {
+            match decode_event(line, decoder.keep_managed_fields, |object| decoder.finish(object)) {
                 Ok(decoded) => self.decoded.events.push(decoded),
                 Err(error) => {
                     self.decoded.unreadable = Some(error);
-                    self.lines = LineBatch::default();
                     return false;
                 }
             }
@@ -230,12 +171,6 @@ impl<K: Decodable> Slices<K> {
     }
 }
 
-impl<K> DecodedLines<K> {
-    fn none() -> Self {
-        Self { events: Vec::new(), unreadable: None }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::core::v1::ConfigMap;
@@ -244,68 +179,60 @@ mod tests {
     use super::*;
     use crate::wire::Lines;
 
-    fn decoder() -> Arc<Decoder<ConfigMap>> {
-        let (transform, scope, jobs) = (None, Scope::All, TaskTracker::new());
-        Arc::new(Decoder { keep_managed_fields: false, transform, scope, jobs })
-    }
-
-    /// Lines of more bytes than are decoded in place.
-    fn many_lines() -> LineBatch {
+    /// Lines of this many bytes in all.
+    fn lines_of(bytes: usize) -> LineBatch {
         let data = "x".repeat(1000);
-        let line = |name: usize| {
+        let mut lines = Lines::default();
+        for name in 0..bytes / 1000 {
             let object =
                 json!({"metadata": {"name": name.to_string(), "resourceVersion": "7"}, "data": {"x": data}});
-            format!("{{\"type\":\"ADDED\",\"object\":{object}}}\n")
-        };
-        let mut lines = Lines::default();
-        for number in 0..2 * FEW_BYTES / 1000 {
-            lines.push(line(number).as_bytes()).unwrap();
+            lines.push(format!("{{\"type\":\"ADDED\",\"object\":{object}}}\n").as_bytes()).unwrap();
         }
         lines.take()
     }
 
     #[tokio::test]
-    async fn a_list_that_is_decoded_in_place_is_transformed_in_slices_between_which_other_tasks_run() {
-        let slices = Arc::new(std::sync::atomic::AtomicUsize::new(0));
-        let (turns, seen) = (slices.clone(), Arc::new(parking_lot::Mutex::new(Vec::new())));
+    async fn a_batch_is_decoded_in_slices_between_which_other_tasks_run_or_on_another_thread() {
+        for (bytes, in_place) in [(4 * FEW_BYTES, true), (2 * MANY_BYTES, false)] {
+            let here = std::thread::current().id();
+            let threads = Arc::new(parking_lot::Mutex::new(Vec::new()));
+            let transform = Transform::new({
+                let threads = threads.clone();
+                move |_: &mut ConfigMap| threads.lock().push(std::thread::current().id() == here)
+            });
+            let (scope, jobs) = (Scope::All, TaskTracker::new());
+            let decoder =
+                Arc::new(Decoder { keep_managed_fields: false, transform: Some(transform), scope, jobs });
+            let other = tokio::spawn(async {});
+            let decoded = decoder.lines(lines_of(bytes)).await;
+            assert_eq!(decoded.events.len(), bytes / 1000);
+            assert!(other.is_finished(), "another task ran meanwhile");
+            assert!(threads.lock().iter().all(|was_here| *was_here == in_place));
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn no_more_threads_than_processors_decode_at_once() {
+        use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+        let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let transform = Transform::new({
-            let (turns, seen) = (turns.clone(), seen.clone());
-            move |_: &mut ConfigMap| seen.lock().push(turns.load(std::sync::atomic::Ordering::SeqCst))
+            let (running, most) = (running.clone(), most.clone());
+            move |_: &mut ConfigMap| {
+                most.fetch_max(running.fetch_add(1, SeqCst) + 1, SeqCst);
+                std::thread::sleep(std::time::Duration::from_micros(100));
+                running.fetch_sub(1, SeqCst);
+            }
         });
         let (scope, jobs) = (Scope::All, TaskTracker::new());
         let decoder =
             Arc::new(Decoder { keep_managed_fields: false, transform: Some(transform), scope, jobs });
-        let item = |name: usize| json!({"metadata": {"name": name.to_string(), "resourceVersion": "7"}, "data": {"x": "x".repeat(1000)}});
-        let items: Vec<_> = (0..4 * FEW_BYTES / 1000).map(item).collect();
-        let count = items.len();
-        let body = json!({"metadata": {"resourceVersion": "7"}, "items": items}).to_string();
-        let _all = JOBS.clone().acquire_many_owned(u32::try_from(*PROCESSORS).unwrap()).await.unwrap();
-        let other = tokio::spawn(async move {
-            loop {
-                turns.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-                tokio::task::yield_now().await;
-            }
+        let batches = (0..8).map(|_| {
+            let decoder = decoder.clone();
+            tokio::spawn(async move { decoder.lines(lines_of(MANY_BYTES + 1000)).await.events.len() })
         });
-        let page = decoder.list(body.into()).await.unwrap();
-        other.abort();
-        assert_eq!(page.objects.len(), count);
-        let mut seen = seen.lock().clone();
-        seen.dedup();
-        assert!(seen.len() >= 4, "the transform ran in slices: {seen:?}");
-    }
-
-    #[tokio::test]
-    async fn there_are_never_more_jobs_than_processors_and_a_further_batch_is_decoded_in_place() {
-        let all = JOBS.clone().acquire_many_owned(u32::try_from(*PROCESSORS).unwrap()).await.unwrap();
-        assert_eq!(JOBS.available_permits(), 0);
-        let decoder = decoder();
-        let mut further = decoder.lines(many_lines(), true);
-        assert!(further.is_here());
-        let other_task = tokio::spawn(async {});
-        assert_eq!(further.join(&decoder).await.events.len(), many_lines().len());
-        assert!(other_task.is_finished(), "other tasks run between the slices");
-        drop(all);
-        let mut job = decoder.lines(many_lines(), true);
-        assert_eq!(job.join(&decoder).await.events.len(), many_lines().len());
+        for decoded in futures::future::join_all(batches).await {
+            assert_eq!(decoded.unwrap(), MANY_BYTES / 1000 + 1);
+        }
+        assert!(most.load(SeqCst) <= available_parallelism().map_or(1, usize::from));
     }
 }

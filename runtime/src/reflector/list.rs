@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use kube::core::{Status, response::reason};
 use tokio::time::Instant;
 
-use super::{DOUBTS, Events, Next, ReflectorState, Run, Stop, decoder::DecodedLines, initial::Initial};
+use super::{Events, Next, ReflectorState, Run, Stop, decoder::DecodedLines, initial::Initial};
 use crate::{
     decode::{Decoded, peek_token},
     delta::{Delta, DeltaSink, InvalidObject},
@@ -17,6 +17,9 @@ use crate::{
 
 /// A streamed list that has lasted this long without its end is not worth beginning again.
 const LONG_STREAM: Duration = Duration::from_secs(60);
+
+/// How long lists are read in pages after the server did not stream one.
+const PAGES: Duration = Duration::from_secs(600);
 
 /// How a streamed list ended.
 enum Streamed<K> {
@@ -42,22 +45,17 @@ impl<K: Decodable, S: DeltaSink<K>> Run<K, S> {
     pub(super) async fn list(&mut self) -> Result<Next<K>, Stop> {
         let begin = Instant::now();
         self.report.state(ReflectorState::Listing);
-        if self.streaming {
+        let may_stream = self.pages_until.is_none_or(|until| Instant::now() >= until);
+        if self.config.list.streaming_lists && may_stream {
             match self.streamed_list(begin).await? {
-                Streamed::Then(next) => {
-                    self.doubts = 0;
-                    return Ok(next);
-                }
-                Streamed::Refused => self.streaming = false,
-                Streamed::Unfinished => {
-                    self.doubts += 1;
-                    self.streaming = self.doubts < DOUBTS;
+                Streamed::Then(next) => return Ok(next),
+                Streamed::Refused | Streamed::Unfinished => {
+                    self.pages_until = Some(Instant::now() + PAGES);
+                    tracing::info!(
+                        "the server does not stream the list of this resource: it is read in pages"
+                    );
                 }
             }
-            tracing::info!(
-                will_ask_again = self.streaming,
-                "the server does not stream the list of this resource: it is read in pages"
-            );
         }
         let listed = self.paged_list().await?;
         self.replace(listed, "paged", begin).await?;
@@ -196,6 +194,7 @@ impl<K: Decodable, S: DeltaSink<K>> Run<K, S> {
         let (stream_silence, watch_silence, lifetime) =
             (timeouts.stream_silence, timeouts.watch_silence, timeouts.watch);
         events.allow_silence(stream_silence);
+        let mut progressed = opened;
         loop {
             let lines = match events.next().await {
                 // A server that streams lists would have finished by now, and a slow connection that is cut
@@ -208,6 +207,12 @@ impl<K: Decodable, S: DeltaSink<K>> Run<K, S> {
                 Some(lines) => lines?,
             };
             let DecodedLines { events: list, unreadable } = lines;
+            // A server that ignores the parameter goes on with changes, and never closes the list.
+            if list.iter().any(|event| matches!(event, Decoded::Added(_))) {
+                progressed = Instant::now();
+            } else if progressed.elapsed() >= stream_silence && !list.iter().any(Decoded::closes_list) {
+                return Ok(Streamed::Unfinished);
+            }
             let mut list = list.into_iter();
             while let Some(event) = list.next() {
                 match event {
@@ -246,10 +251,6 @@ impl<K: Decodable, S: DeltaSink<K>> Run<K, S> {
             }
             if let Some(error) = unreadable {
                 return Err(self.unreadable("watch", error).into());
-            }
-            // A busy server that ignores the parameter is never silent for long, but often.
-            if events.silent() >= stream_silence {
-                return Ok(Streamed::Unfinished);
             }
         }
     }

@@ -11,7 +11,8 @@
 //!   which bookmarks keep recent. Only an expired version makes a new list necessary.
 //! - **No needless pauses.** A watch that worked and was cut is opened again at once. Failures are
 //!   retried after growing, jittered pauses, and so are lists that do not lead to a watch.
-//! - **Lists are streamed** (`sendInitialEvents`) if the server offers that, and read in pages if not.
+//! - **Lists are streamed** (`sendInitialEvents`) if the server offers that. If it refuses or does not finish a
+//!   stream, lists are read in pages for ten minutes.
 //! - **Nothing is fatal.** A missing definition, a missing permission and an overloaded or absent
 //!   server are waited for; a server's `Retry-After` is honoured, up to five minutes. A panic is
 //!   logged and counted, and the reflector lists again after a pause. Each such state is logged once,
@@ -19,11 +20,9 @@
 //! - **An object that does not decode interrupts neither the list nor the watch.** It is reported as
 //!   invalid. This includes an object that is nested too deeply, has no name, or makes its type or
 //!   transform panic.
-//! - **Decoding does not block async threads.** Lists and fast watches are decoded on other threads. What a
-//!   server sends more slowly than it can be read, and what no thread is free for, is decoded in place in
-//!   slices of 16 KB, or of one object if that is larger.
-//! - **A few events pass at once, and those of a busy stream gather for a moment**: for 5 ms, if more
-//!   than 16 KB came within 10 ms. Waking up for each chunk of such a stream would cost more than reading it.
+//! - **Decoding does not block async threads.** Pages and batches of 128 KB are decoded on blocking threads,
+//!   smaller batches in place, in slices of 16 KB, or of one object if that is larger.
+//! - **Events are passed on at once**, and those that have arrived together are passed on together.
 //! - **Back-pressure.** A sink that does not take a batch stops the reading.
 //! - **Silence is noticed.** A dead connection is given up; see [`Timeouts`].
 //!
@@ -69,9 +68,6 @@ pub use state::{Problem, ReflectorState};
 /// wait.
 const LIST_QUIET: Duration = Duration::from_secs(30);
 
-/// How often a server may fail to finish a streamed list before it is always listed in pages.
-const DOUBTS: u32 = 2;
-
 /// Follows one collection on the server.
 pub struct Reflector<K> {
     collection: Collection,
@@ -98,6 +94,7 @@ impl<K: Decodable> Reflector<K> {
             scope: config.scope.clone(),
             selectors: config.list.selectors(),
             metadata_only: config.metadata_only,
+            keep_managed_fields: config.keep_managed_fields,
             timeouts: config.list.timeouts.clone(),
         };
         let state = watched::Sender::new(ReflectorState::Listing);
@@ -132,8 +129,7 @@ impl<K: Decodable> Reflector<K> {
         let closed = sink.closed();
         let run = Run {
             decoder: Arc::new(decoder),
-            streaming: self.config.list.streaming_lists,
-            doubts: 0,
+            pages_until: None,
             backoff: Backoff::new(self.config.list.backoff),
             collection: self.collection,
             config: self.config,
@@ -190,10 +186,8 @@ struct Run<K, S> {
     sink: S,
     report: Report,
     backoff: Backoff,
-    /// Whether lists are asked for as streams.
-    streaming: bool,
-    /// How many streamed lists in a row had no end although the server did not refuse them.
-    doubts: u32,
+    /// Until when lists are read in pages because the server did not stream one.
+    pages_until: Option<Instant>,
     /// The last version that was sent.
     version: Option<String>,
     /// Whether the server does not know that version: it expired, it is not reached yet, or the
@@ -248,7 +242,7 @@ impl<K: Decodable, S: DeltaSink<K>> Run<K, S> {
         }
     }
 
-    /// The version that what comes next must not be older than.
+    /// The minimum resource version of the next list.
     fn not_older_than(&self) -> Option<String> {
         if self.version_unknown { None } else { self.version.clone() }
     }

@@ -286,6 +286,7 @@ mod tests {
             scope,
             selectors: Selectors::default(),
             metadata_only: false,
+            keep_managed_fields: false,
             timeouts: Timeouts::default(),
         }
     }

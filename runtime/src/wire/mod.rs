@@ -4,11 +4,11 @@
 //!   answered with 429, 503 or 504 up to 15 times, including the opening of a watch. A cache must see
 //!   each refusal, honour its `Retry-After`, and report what it waits for.
 //! - Watches ask for `Accept-Encoding: identity`: compression delays small events.
+//! - Objects are requested without managedFields unless they are kept.
 //! - Silence is limited, not duration: a slow list or watch may continue as long as bytes arrive, and a
 //!   dead connection is given up. See [`Timeouts`].
 
 mod call;
-mod connection;
 mod lines;
 mod watch;
 
@@ -34,11 +34,13 @@ use crate::{
 pub(crate) use call::{
     Call, JSON, METADATA, METADATA_LIST, Query, check_namespace, check_resource, decode, fetch, send,
 };
-pub(crate) use connection::{DriverSpawner, OwnConnection, Stream};
 pub(crate) use lines::LineBatch;
-pub(crate) use watch::Watch;
 #[cfg(test)]
-pub(crate) use {connection::ConnectionHandle, lines::Lines};
+pub(crate) use lines::Lines;
+pub(crate) use watch::Watch;
+
+/// Asks the server to leave managedFields out (KEP-5958). Servers without the feature ignore the parameter.
+const WITHOUT_MANAGED_FIELDS: &str = ";drop=metadata.managedFields";
 
 /// How much longer than the server the client waits for the end of a watch.
 const WATCH_GRACE: Duration = Duration::from_secs(30);
@@ -68,8 +70,8 @@ pub struct Timeouts {
     /// How long an open watch may stay silent. A Kubernetes API server sends a bookmark about every
     /// minute; a watch that misses two is opened again from the last version.
     pub watch_silence: Duration,
-    /// How long a streamed list may stay silent, in all. A server that ignores the request for a stream
-    /// never sends its end, and is then listed in pages.
+    /// How long a streamed list may stay silent. A server that ignores the request for a stream never sends
+    /// its end, and is then listed in pages.
     pub stream_silence: Duration,
     /// How long the server is asked to keep a watch open, at least. Each watch asks for up to twice as
     /// long, at random, so that watches opened together do not end together.
@@ -97,6 +99,7 @@ pub(crate) struct Collection {
     pub(crate) scope: Scope,
     pub(crate) selectors: Selectors,
     pub(crate) metadata_only: bool,
+    pub(crate) keep_managed_fields: bool,
     pub(crate) timeouts: Timeouts,
 }
 
@@ -180,9 +183,14 @@ impl Collection {
     ) -> Result<Response<Body>> {
         let invalid = |error| Error::new(operation.clone(), Cause::InvalidRequest(error), None);
         let mut request: Request<Bytes> = call.and_then(Call::build).map_err(invalid)?;
+        if !self.keep_managed_fields
+            && let Some(accept) = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok())
+            && let Ok(accept) = HeaderValue::try_from(format!("{accept}{WITHOUT_MANAGED_FIELDS}"))
+        {
+            request.headers_mut().insert(header::ACCEPT, accept);
+        }
         if is_watch {
             request.headers_mut().insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-            request.extensions_mut().insert(OwnConnection);
         }
         let body = body_sent_once().await;
         send(&self.client, request.map(|_| body))

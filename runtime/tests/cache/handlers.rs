@@ -12,7 +12,7 @@ use std::{
 use futures::{FutureExt, StreamExt};
 use genclient_runtime::{
     Event, SharedInformer,
-    informer::HandlerRegistration,
+    informer::{HandlerRegistration, quick},
     reflector::{Delta, DeltaSink, Scope},
 };
 use parking_lot::Mutex;
@@ -333,36 +333,6 @@ async fn a_handler_that_blocks_forever_disturbs_no_other_handler_and_its_backlog
     drop(release);
 }
 
-#[test]
-fn handlers_that_wait_for_the_next_event_leave_blocking_threads_to_others() {
-    let threads = std::thread::available_parallelism().unwrap().get().div_ceil(2) + 1;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .max_blocking_threads(threads)
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
-        let (informer, feed) = running();
-        let heard: Vec<_> = (0..threads).map(|_| listen(&informer)).collect();
-        feed.send([list(1, vec![item("a", 1, 1)])]).await;
-        for (registration, _) in &heard {
-            assert!(registration.wait_for_sync().await);
-        }
-        // No handler ever waits for long, so none of their threads would become free by itself.
-        let events = tokio::spawn(async move {
-            for version in 2.. {
-                feed.send([Delta::Upsert(item("a", 1, version))]).await;
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        });
-        tokio::time::sleep(Duration::from_millis(200)).await;
-        let other = tokio::task::spawn_blocking(|| {});
-        tokio::time::timeout(Duration::from_secs(20), other).await.expect("it gets a thread").unwrap();
-        events.abort();
-    });
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_hundred_handlers_added_and_removed_during_ten_thousand_events_miss_nothing() {
     let (informer, feed) = running();
@@ -477,4 +447,96 @@ async fn a_dropped_stream_is_removed_from_the_informer() {
     drop(feed);
     let names: Vec<_> = objects.map(|event| event.object().name.clone()).collect().await;
     assert_eq!(names, ["a"]);
+}
+
+#[test]
+fn a_removed_handler_takes_no_further_event_although_one_waited_for_its_thread() {
+    for stops in [false, true] {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(1)
+            .build()
+            .unwrap();
+        let (release, blocked) = std::sync::mpsc::channel::<()>();
+        runtime.spawn_blocking(move || blocked.recv());
+        runtime.block_on(async {
+            let (informer, feed) = running();
+            let recorder = Recorder::default();
+            let registration = informer.add_event_handler(recorder.handler());
+            feed.send([list(1, vec![item("a", 1, 1)])]).await;
+            reached(&informer, 1).await;
+            // The event has been handed to the pool, whose only thread is busy.
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            match stops {
+                true => informer.stop(),
+                false => registration.remove(),
+            }
+            drop(release);
+            tokio::task::spawn_blocking(|| {}).await.unwrap();
+            assert_eq!(recorder.len(), 0);
+        });
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_at_long_intervals_do_not_hold_a_paused_clock() {
+    let begin = std::time::Instant::now();
+    let (informer, feed) = running();
+    let recorder = Recorder::default();
+    informer.add_event_handler(recorder.handler());
+    feed.send([list(1, vec![])]).await;
+    for version in 2..102 {
+        feed.send([Delta::Upsert(item("a", 1, version))]).await;
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(recorder.len() as u64, version - 1, "the clock waited for the handler");
+    }
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quick_handler_is_called_on_the_thread_of_the_informer() {
+    let (informer, feed) = running();
+    let recorder = Recorder::default();
+    let (here, threads) = (std::thread::current().id(), Arc::new(Mutex::new(Vec::new())));
+    let early = informer.add_event_handler(quick({
+        let (mut record, threads) = (recorder.handler(), threads.clone());
+        move |event: &Event<Item>| {
+            threads.lock().push(std::thread::current().id());
+            record(event);
+            assert_ne!(event.object().version, "2", "a panic disturbs nothing");
+        }
+    }));
+    feed.send([list(1, vec![item("a", 1, 1)])]).await;
+    assert!(early.wait_for_sync().await);
+    for version in 2..5 {
+        feed.send([Delta::Upsert(item("a", 1, version))]).await;
+        reached(&informer, version).await;
+    }
+    assert_eq!(recorder.texts(), ["+a1 initial", "~a1>a2 Watch", "~a2>a3 Watch", "~a3>a4 Watch"]);
+    assert!(threads.lock().iter().all(|thread| *thread == here));
+
+    let late = Recorder::default();
+    let registration = informer.add_event_handler(quick(late.handler()));
+    assert!(registration.wait_for_sync().await);
+    early.remove();
+    feed.send([Delta::Delete(item("a", 1, 5))]).await;
+    reached(&informer, 5).await;
+    assert_eq!(late.texts(), ["+a4 initial", "-a5 Observed"]);
+    assert_eq!(recorder.len(), 4, "it was removed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quick_handler_that_owns_its_informer_is_dropped_when_the_informer_ends() {
+    let (informer, feed) = running();
+    let alive = Arc::new(());
+    let (owned, held) = (informer.clone(), alive.clone());
+    informer.add_event_handler(quick(move |_: &Event<Item>| {
+        let _ = (owned.has_synced(), &held);
+    }));
+    feed.send([list(1, vec![item("a", 1, 1)])]).await;
+    reached(&informer, 1).await;
+    informer.stop();
+    informer.stopped().await;
+    quiet().await;
+    assert_eq!(Arc::strong_count(&alive), 1);
 }

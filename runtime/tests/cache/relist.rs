@@ -238,6 +238,7 @@ async fn an_object_that_does_not_decode_keeps_its_last_good_state() {
     let recorder = Recorder::default();
     informer.add_event_handler(recorder.handler());
     feed.send([list(2, vec![item("a", 1, 1), item("b", 1, 2)])]).await;
+    quiet().await;
     feed.send([Delta::Invalid(invalid("a", "a-1", 3))]).await;
     reached(&informer, 3).await;
     assert_eq!(informer.invalid(), [invalid("a", "a-1", 3)]);

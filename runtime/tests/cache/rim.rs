@@ -182,47 +182,6 @@ fn a_handler_that_blocks_delays_nothing_else_on_a_runtime_with_one_thread() {
     });
 }
 
-#[test]
-fn handlers_are_called_although_all_blocking_threads_are_busy() {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap();
-    let (release, blocked) = mpsc::channel::<()>();
-    runtime.spawn_blocking(move || blocked.recv());
-    runtime.block_on(async {
-        let (informer, feed) = running();
-        let recorder = Recorder::default();
-        informer.add_event_handler(recorder.handler());
-        feed.send([list(1, (0..1000).map(|n| item(&format!("o{n}"), 1, 1)).collect())]).await;
-        eventually("every object is handled", || recorder.len() == 1000).await;
-        drop(release);
-    });
-}
-
-#[test]
-fn more_handlers_may_block_than_the_runtime_has_blocking_threads() {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap();
-    runtime.block_on(async {
-        let (informer, feed) = running();
-        let (open, entered) = (Gate::default(), Arc::new(AtomicUsize::new(0)));
-        for _ in 0..4 {
-            let (open, entered) = (open.clone(), entered.clone());
-            informer.add_event_handler(move |_: &Event<Item>| {
-                entered.fetch_add(1, Ordering::SeqCst);
-                open.wait();
-            });
-        }
-        feed.send([list(1, vec![item("a", 1, 1)])]).await;
-        eventually("all four are blocked", || entered.load(Ordering::SeqCst) == 4).await;
-        let recorder = Recorder::default();
-        informer.add_event_handler(recorder.handler());
-        feed.send([Delta::Upsert(item("a", 1, 2))]).await;
-        eventually("another one is called", || recorder.len() > 0).await;
-        reached(&informer, 2).await;
-        open.open();
-    });
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_handler_is_never_synced_before_its_informer() {
     for _ in 0..300 {
