@@ -466,14 +466,6 @@ async fn a_resource_that_appears_later_syncs_then_and_is_reported_as_absent_befo
     factory.wait_for_cache_sync(Duration::from_secs(600)).await.expect("it has appeared");
 }
 
-/// A factory of ConfigMaps over a server that answers every list with these bytes.
-fn factory_of(body: String) -> (InformerFactory, Log) {
-    factory_over(move |request: Received| match request.is_watch() {
-        true => Answer::watch([]),
-        false => Answer::text(200, body.clone()),
-    })
-}
-
 #[tokio::test(start_paused = true)]
 async fn informers_end_when_the_last_handle_is_dropped() {
     let (factory, log) = factory_over(one_of_each);
