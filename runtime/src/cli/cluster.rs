@@ -1,4 +1,4 @@
-//! The flags that name a cluster.
+//! Flags that select a cluster.
 
 use std::path::PathBuf;
 
@@ -10,14 +10,14 @@ use kube::{
 
 use crate::{client, error::Error};
 
-/// The flags that name a cluster.
+/// Flags that select a cluster.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct ClusterArgs {
     /// The kubeconfig file; overrides `KUBECONFIG`.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
 
-    /// The address of the API server; overrides that of the kubeconfig.
+    /// The address of the API server; overrides the address in the kubeconfig.
     #[arg(long, value_name = "URL")]
     pub master: Option<String>,
 
@@ -35,7 +35,7 @@ pub enum ConnectError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the file.
         error: KubeconfigError,
     },
     /// The kubeconfig does not describe the cluster.
@@ -49,7 +49,7 @@ pub enum ConnectError {
     Url {
         /// The text.
         url: String,
-        /// What is wrong with it.
+        /// The error of the text.
         error: InvalidUri,
     },
     /// The credentials or certificates cannot be used.
@@ -58,7 +58,7 @@ pub enum ConnectError {
 }
 
 impl ClusterArgs {
-    /// Returns the configuration that the flags name, or that of the environment, and logs its address.
+    /// Returns the configuration of the selected cluster, or of the environment, and logs its address.
     ///
     /// # Errors
     ///
@@ -88,12 +88,12 @@ impl ClusterArgs {
         Ok(config)
     }
 
-    /// Returns a client of the cluster, made with [`client::connect`].
+    /// Connects to the cluster with [`client::connect`].
     ///
     /// # Errors
     ///
     /// Returns an error if there is no configuration, or if it cannot be used. An API server that does not
-    /// answer is no error: informers wait for it.
+    /// answer is not an error: informers wait for it.
     pub async fn connect(&self) -> Result<Client, ConnectError> {
         Ok(client::connect(self.config().await?)?)
     }
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_cluster_is_that_of_the_flags() {
+    async fn the_flags_select_the_cluster() {
         let file = std::env::temp_dir().join(format!("genclient-cli-{}", std::process::id()));
         let kubeconfig = "{apiVersion: v1, kind: Config, current-context: a, users: [{name: u, user: {}}], \
              clusters: [{name: a, cluster: {server: 'http://a'}}, {name: b, cluster: {server: 'http://b'}}], \

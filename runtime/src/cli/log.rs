@@ -1,10 +1,10 @@
-//! The flags of the log.
+//! Flags of the log.
 
 use std::io::IsTerminal as _;
 
 use tracing_subscriber::EnvFilter;
 
-/// The flags of the log.
+/// Flags of the log.
 #[derive(Clone, Debug, clap::Args)]
 pub struct LogArgs {
     /// The format of the log.
@@ -25,9 +25,12 @@ pub enum LogFormat {
     Json,
 }
 
+/// The clients log each failed attempt, and also return it as an error. The warnings of kube about certificates
+/// appear nowhere else.
+const USUAL: &str = "info,tower_http=off,kube_client::client=off,kube_client::client::tls=warn";
+
 impl LogArgs {
-    /// Starts the log of the program, on standard error. `crates` are those whose details `-v` shows, beside
-    /// the runtime's.
+    /// Starts the log of the program, on standard error. `-v` shows the details of the runtime and of `crates`.
     ///
     /// # Panics
     ///
@@ -46,13 +49,11 @@ impl LogArgs {
     }
 
     fn directives(&self, crates: &[&str]) -> String {
-        // kube's client logs failures that it also returns as errors.
-        let usual = "info,kube_client=off".to_owned();
         match self.verbose {
-            0 => usual,
+            0 => USUAL.to_owned(),
             1 => crates
                 .iter()
-                .fold(usual + ",genclient_runtime=debug", |all, name| format!("{all},{name}=debug")),
+                .fold(format!("{USUAL},genclient_runtime=debug"), |all, name| format!("{all},{name}=debug")),
             _ => "trace".to_owned(),
         }
     }
@@ -65,8 +66,28 @@ mod tests {
     #[test]
     fn more_flags_log_more() {
         let directives = |verbose| LogArgs { log_format: LogFormat::Text, verbose }.directives(&["mine"]);
-        assert_eq!(directives(0), "info,kube_client=off");
-        assert_eq!(directives(1), "info,kube_client=off,genclient_runtime=debug,mine=debug");
+        assert_eq!(directives(0), USUAL);
+        assert_eq!(directives(1), format!("{USUAL},genclient_runtime=debug,mine=debug"));
         assert_eq!(directives(2), "trace");
+    }
+
+    #[test]
+    fn the_attempts_of_a_client_are_not_logged_and_its_warnings_are() {
+        use tracing_subscriber::layer::SubscriberExt as _;
+
+        let log = tracing_subscriber::registry().with(EnvFilter::new(USUAL));
+        tracing::subscriber::with_default(log, || {
+            macro_rules! is_logged {
+                ($target:literal, $level:ident) => {
+                    tracing::enabled!(target: $target, tracing::Level::$level)
+                };
+            }
+            assert!(!is_logged!("tower_http::trace::on_failure", ERROR));
+            assert!(!is_logged!("kube_client::client::builder", ERROR));
+            assert!(!is_logged!("kube_client::client", WARN));
+            assert!(is_logged!("kube_client::client::tls", WARN), "failed to reload CA bundle");
+            assert!(is_logged!("kube_client::config", WARN), "overriding cluster URL");
+            assert!(is_logged!("genclient_runtime::reflector", INFO));
+        });
     }
 }

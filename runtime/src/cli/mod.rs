@@ -1,4 +1,4 @@
-//! The program around a controller: flags, a client, a log, signals, and an exit code.
+//! The program of a controller: flags, a client, a log, signals, and an exit code.
 //!
 //! This module needs the feature `cli`. Its flags are structs that a program flattens into its own:
 //!
@@ -8,7 +8,7 @@
 //! use clap::Parser as _;
 //! use genclient_runtime::cli::{self, ClusterArgs, Failure, LogArgs, Shutdown};
 //!
-//! /// Says which cluster it would work on.
+//! /// Shows the cluster that the flags select.
 //! #[derive(clap::Parser)]
 //! struct Args {
 //!     #[command(flatten)]
@@ -32,11 +32,13 @@
 //! ```
 //!
 //! # Guarantees
-//! - **The cluster is that of the flags.** Without `--kubeconfig`, `--context` and `--master` it is that of
-//!   `KUBECONFIG` or `~/.kube/config`, or of the pod's service account.
-//! - **The first SIGINT or SIGTERM completes [`Shutdown`], the second exits with 1 at once.**
-//! - **The exit code tells how the program ended:** 0 after an orderly end, 1 after an error, which is in the
-//!   log, and clap's 2 after wrong flags.
+//! - **The flags select the cluster.** Without `--kubeconfig`, `--context` and `--master`, the program uses
+//!   `KUBECONFIG` or `~/.kube/config`, or else the service account of its pod.
+//! - **The first SIGINT or SIGTERM completes [`Shutdown`], the second exits with 1 at once.** On Windows both
+//!   are Ctrl-C.
+//! - **The log shows each failure of the API server once.** The clients' own lines for each attempt are hidden,
+//!   unless `-vv` or `RUST_LOG` asks for them.
+//! - **The exit code** is 0 after an orderly end, 1 after an error, which is logged, and 2 for invalid flags.
 
 mod cluster;
 mod log;
@@ -53,7 +55,7 @@ pub use self::{
 /// Any error that ends a program.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
-/// What a controller watches, and how many workers it has.
+/// Flags of a controller: its namespaces and its number of workers.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ControllerArgs {
     /// A namespace to watch; may be given several times; by default all namespaces are watched.
@@ -65,9 +67,9 @@ pub struct ControllerArgs {
     pub workers: usize,
 }
 
-/// Runs a program, which gets the shutdown signal, logs its error, and returns its exit code.
+/// Runs a program with a shutdown signal, logs its error, and returns its exit code.
 pub async fn run<R: Future<Output = Result<(), Failure>>>(program: impl FnOnce(Shutdown) -> R) -> ExitCode {
-    // Signals are caught before anything is started that needs an orderly shutdown.
+    // Signals are caught before the program starts anything that needs an orderly shutdown.
     let ended = match shutdown_signal() {
         Ok(shutdown) => program(shutdown).await,
         Err(error) => Err(format!("cannot catch signals: {error}").into()),
@@ -85,7 +87,7 @@ pub async fn run<R: Future<Output = Result<(), Failure>>>(program: impl FnOnce(S
 ///
 /// # Errors
 ///
-/// Returns what is wrong with the text.
+/// Returns an error that describes the invalid text.
 pub fn duration(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text).map_err(|error| error.to_string())
 }
@@ -94,7 +96,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 ///
 /// # Errors
 ///
-/// Returns an error for zero, and for anything that is not a number.
+/// Returns an error for zero and for a text that is not a number.
 pub fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) | Err(_) => Err("it must be a number from 1".to_owned()),
@@ -117,7 +119,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_exit_code_tells_how_the_program_ended() {
+    async fn the_exit_code_is_zero_unless_the_program_returns_an_error() {
         assert_eq!(run(|_| async { Ok(()) }).await, ExitCode::SUCCESS);
         assert_eq!(run(|_| async { Err("no cluster".into()) }).await, ExitCode::FAILURE);
     }

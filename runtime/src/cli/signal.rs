@@ -1,4 +1,4 @@
-//! The signals that end a program.
+//! Signals that end a program.
 
 use std::{
     io,
@@ -6,26 +6,28 @@ use std::{
     task::{Context, Poll},
 };
 
-use tokio::{
-    signal::unix::{Signal, SignalKind, signal},
-    sync::oneshot,
+use futures::{
+    FutureExt as _,
+    future::{BoxFuture, Shared},
 };
+use tokio::sync::oneshot;
 
-/// Completes at the first SIGINT or SIGTERM; made by [`shutdown_signal`].
-#[derive(Debug)]
-#[must_use = "a program that does not wait for its signals does not end at one"]
-pub struct Shutdown(oneshot::Receiver<()>);
+/// Completes at the first SIGINT or SIGTERM; returned by [`shutdown_signal`]. All clones complete at the same
+/// signal.
+#[derive(Clone, Debug)]
+#[must_use = "the program ignores its first signal unless this future is awaited"]
+pub struct Shutdown(Shared<BoxFuture<'static, ()>>);
 
 impl Future for Shutdown {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        Pin::new(&mut self.0).poll(context).map(drop)
+        self.0.poll_unpin(context)
     }
 }
 
-/// Catches SIGINT and SIGTERM from now on. The first one completes the returned future. The second one exits
-/// with 1 at once.
+/// Catches SIGINT and SIGTERM from now on, or Ctrl-C on Windows. The first signal completes the returned future.
+/// The second exits with 1 at once.
 ///
 /// # Errors
 ///
@@ -35,24 +37,53 @@ impl Future for Shutdown {
 ///
 /// Panics outside of a tokio runtime.
 pub fn shutdown_signal() -> io::Result<Shutdown> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
+    let mut signals = Signals::catch()?;
     let (first, stop) = oneshot::channel();
     tokio::spawn(async move {
-        let signal = next(&mut interrupt, &mut terminate).await;
+        let signal = signals.next().await;
         tracing::info!(signal, "stopping; running keys may finish");
-        // Nobody is waiting if the program has ended without a signal.
+        // The program may have ended without waiting for a signal.
         let _ = first.send(());
-        let signal = next(&mut interrupt, &mut terminate).await;
+        let signal = signals.next().await;
         tracing::warn!(signal, "stopping at once");
         std::process::exit(1);
     });
-    Ok(Shutdown(stop))
+    Ok(Shutdown(stop.map(drop).boxed().shared()))
 }
 
-async fn next(interrupt: &mut Signal, terminate: &mut Signal) -> &'static str {
-    tokio::select! {
-        _ = interrupt.recv() => "SIGINT",
-        _ = terminate.recv() => "SIGTERM",
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn catch() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.interrupt.recv() => "SIGINT",
+            _ = self.terminate.recv() => "SIGTERM",
+        }
+    }
+}
+
+#[cfg(windows)]
+struct Signals(tokio::signal::windows::CtrlC);
+
+#[cfg(windows)]
+impl Signals {
+    fn catch() -> io::Result<Self> {
+        tokio::signal::windows::ctrl_c().map(Self)
+    }
+
+    async fn next(&mut self) -> &'static str {
+        self.0.recv().await;
+        "Ctrl-C"
     }
 }
