@@ -3,7 +3,7 @@
 use std::{future::Future, sync::Arc, time::Duration};
 
 use genclient_runtime::{
-    Cause, Event, FinalState, InformerFactory, ObjectKey, WorkQueue,
+    Event, FinalState, InformerFactory, ObjectKey, WorkQueue,
     control_loop::{ControlLoop, Ended},
     enqueue,
     events::EventRecorder,
@@ -80,11 +80,10 @@ impl<P: Provider> Controller<P> {
         });
 
         networks.informer().add_event_handler(enqueue::changed(&queue));
-        let (meta_queue, meta_reconciler, meta_sweeper) =
-            (queue.clone(), reconciler.clone(), sweeper.clone());
+        let (meta_reconciler, meta_sweeper) = (reconciler.clone(), sweeper.clone());
+        let mut enqueue = enqueue::changed(&queue);
         objects.add_event_handler(move |event: &Event<NetworkMeta>| {
             match event {
-                Event::Updated { cause: Cause::Resync, .. } => return,
                 Event::Deleted { last, final_state: FinalState::Observed } => {
                     let uid = last.metadata.uid.clone().unwrap_or_default();
                     meta_reconciler.condemned.add(event.key(), uid);
@@ -93,8 +92,7 @@ impl<P: Provider> Controller<P> {
                 Event::Deleted { .. } => meta_sweeper.now.notify_one(),
                 _ => {}
             }
-            // A queue that refuses keys is shutting down; the next start lists all objects.
-            let _ = meta_queue.add(event.key());
+            enqueue(event);
         });
         Ok(Self { factory, queue, reconciler, sweeper })
     }

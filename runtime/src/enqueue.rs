@@ -1,7 +1,11 @@
-//! Handlers that put the keys of changed objects into a work queue.
+//! Event handlers that put the keys of objects into a work queue.
 //!
-//! A resync, which delivers an unchanged object again, queues nothing. A queue that is shut down refuses keys;
-//! they are not lost, because the next start of the controller lists every object.
+//! - **A resync queues nothing.** It delivers objects that did not change. A reconciliation that must run again
+//!   after some time returns [`Action::requeue`](crate::Action::requeue).
+//! - **The first list has low priority.** The keys of objects that existed before the handler are queued with
+//!   [`Priority::LOW`]. A change is queued with [`Priority::NORMAL`] and so is reconciled first, also after a
+//!   restart with thousands of objects.
+//! - **A queue that is shut down refuses keys.** They are not lost: the next start lists every object again.
 
 use kube::Resource;
 
@@ -10,7 +14,7 @@ use crate::{
     object::{CacheObject, ObjectKey, Watched},
     owner,
     store::Index,
-    workqueue::WorkQueue,
+    workqueue::{Key, Priority, WorkQueue},
 };
 
 /// Returns a handler that queues the key of each object that is added, changed or deleted.
@@ -26,8 +30,43 @@ pub fn changed<K: CacheObject>(queue: &WorkQueue<ObjectKey>) -> impl FnMut(&Even
     let queue = queue.clone();
     move |event| {
         if !event.is_resync() {
-            let _ = queue.add(event.key());
+            add(&queue, event, [event.key()]);
         }
+    }
+}
+
+/// Returns a handler that queues the keys that a function returns for each object that is added, changed or
+/// deleted. For a changed object these are the keys of the old and of the new state.
+///
+/// ```
+/// # use genclient_runtime::{ObjectKey, SharedInformer, WorkQueue, enqueue};
+/// # use k8s_openapi::api::core::v1::Pod;
+/// /// Queues the node of each Pod.
+/// fn follow(pods: &SharedInformer<Pod>, nodes: &WorkQueue<ObjectKey>) {
+///     let node = |pod: &Pod| pod.spec.as_ref()?.node_name.clone().map(ObjectKey::cluster);
+///     pods.add_event_handler(enqueue::map(nodes, node));
+/// }
+/// ```
+pub fn map<T, K, I, F>(
+    queue: &WorkQueue<T>,
+    keys: F,
+) -> impl FnMut(&Event<K>) + Send + 'static + use<T, K, I, F>
+where
+    T: Key,
+    K: CacheObject,
+    I: IntoIterator<Item = T>,
+    F: Fn(&K) -> I + Send + 'static,
+{
+    let queue = queue.clone();
+    move |event| {
+        if event.is_resync() {
+            return;
+        }
+        let new: Vec<_> = keys(event.object()).into_iter().collect();
+        if let Event::Updated { old, .. } = event {
+            add(&queue, event, keys(old).into_iter().filter(|key| !new.contains(key)));
+        }
+        add(&queue, event, new);
     }
 }
 
@@ -44,29 +83,21 @@ pub fn changed<K: CacheObject>(queue: &WorkQueue<ObjectKey>) -> impl FnMut(&Even
 pub fn controller<O: Watched, K: CacheObject + Resource>(
     queue: &WorkQueue<ObjectKey>,
 ) -> impl FnMut(&Event<K>) + Send + use<O, K> {
-    let queue = queue.clone();
-    move |event| {
-        if event.is_resync() {
-            return;
-        }
-        let new = owner::controller_key::<O>(&**event.object());
-        if let Event::Updated { old, .. } = event
-            && let Some(old) = owner::controller_key::<O>(&**old)
-            && new.as_ref() != Some(&old)
-        {
-            let _ = queue.add(old);
-        }
-        if let Some(new) = new {
-            let _ = queue.add(new);
-        }
-    }
+    map(queue, |object: &K| owner::controller_key::<O>(object))
 }
 
-/// Returns a handler that queues the keys of the objects that refer to what is added, changed or deleted: those that
-/// an index of another informer has under its key.
+/// Returns a handler that queues the keys of all owners of the kind `O` of each object that is added, changed or
+/// deleted, whether they are its controller or not.
+pub fn owners<O: Watched, K: CacheObject + Resource>(
+    queue: &WorkQueue<ObjectKey>,
+) -> impl FnMut(&Event<K>) + Send + use<O, K> {
+    map(queue, |object: &K| owner::owner_keys::<O>(object))
+}
+
+/// Returns a handler that queues the keys of the objects that refer to the object that is added, changed or
+/// deleted. It finds them under the key of this object in an index of another informer.
 ///
-/// A controller needs it for objects that it does not own, such as a Secret that its objects name, or an object of
-/// somebody else that is in their way.
+/// A controller needs it for objects that it does not own, such as a Secret that its objects name.
 ///
 /// ```
 /// # use genclient_runtime::{ObjectKey, SharedInformer, WorkQueue, enqueue, store::IndexError};
@@ -93,10 +124,18 @@ pub fn referring<O: CacheObject, K: CacheObject>(
     let queue = queue.clone();
     move |event| {
         if !event.is_resync() {
-            for object in index.get(&event.key()) {
-                let _ = queue.add(ObjectKey::of(&*object));
-            }
+            add(&queue, event, index.get(&event.key()).iter().map(|object| ObjectKey::of(&**object)));
         }
+    }
+}
+
+fn add<T: Key, K>(queue: &WorkQueue<T>, event: &Event<K>, keys: impl IntoIterator<Item = T>) {
+    let priority = match event {
+        Event::Added { initial: true, .. } => Priority::LOW,
+        _ => Priority::NORMAL,
+    };
+    for key in keys {
+        let _ = queue.add_with(key, priority);
     }
 }
 
@@ -165,5 +204,47 @@ mod tests {
         assert_eq!(queued(handler, update(a, None, Cause::Watch)), ["default/a"]);
         assert_eq!(queued(handler, update(a, a, Cause::Resync)), [""; 0]);
         assert_eq!(queued(handler, update(None, None, Cause::Watch)), [""; 0]);
+    }
+
+    #[test]
+    fn each_change_queues_the_mapped_keys_of_the_old_and_the_new_state() {
+        let handler = |queue: &_| -> Handler<ConfigMap> {
+            let of_data = |map: &ConfigMap| map.data.clone().unwrap_or_default().into_keys();
+            Box::new(map(queue, move |map| of_data(map).map(ObjectKey::cluster)))
+        };
+        let config_map = |keys: &[&str]| {
+            let data = keys.iter().map(|key| (key.to_string(), String::new())).collect();
+            Arc::new(ConfigMap { data: Some(data), ..ConfigMap::default() })
+        };
+        let update = Event::Updated {
+            old: config_map(&["a", "b"]),
+            new: config_map(&["b", "c"]),
+            cause: Cause::Relist,
+        };
+        assert_eq!(queued(handler, update), ["a", "b", "c"]);
+        let deleted = Event::Deleted { last: config_map(&["a", "b"]), final_state: FinalState::Observed };
+        assert_eq!(queued(handler, deleted), ["a", "b"]);
+    }
+
+    #[test]
+    fn each_change_of_an_object_queues_all_its_owners_of_the_kind() {
+        let handler = |queue: &_| -> Handler<Pod> { Box::new(owners::<ConfigMap, _>(queue)) };
+        let mut pod = Pod::clone(&pod_of(Some("a")));
+        let references = pod.metadata.owner_references.get_or_insert_default();
+        references.push(owner::owner_ref(&config_map("b")));
+        references.push(owner::owner_ref(&Pod::default()));
+        let added = Event::Added { object: Arc::new(pod), initial: false };
+        assert_eq!(queued(handler, added), ["default/a", "default/b"]);
+    }
+
+    #[test]
+    fn the_first_list_has_a_lower_priority_than_a_change() {
+        let queue = WorkQueue::new("test");
+        let mut handler = changed(&queue);
+        for (name, initial) in [("listed", true), ("other", true), ("created", false), ("other", false)] {
+            handler(&Event::Added { object: Arc::new(config_map(name)), initial });
+        }
+        let order: Vec<_> = queue.shutdown_now().queued.into_iter().map(|key| key.name).collect();
+        assert_eq!(order, ["created", "other", "listed"]);
     }
 }

@@ -51,7 +51,17 @@ pub fn controller_of<C: Resource>(child: &C) -> Option<&OwnerReference> {
 /// # Ok::<_, serde_json::Error>(())
 /// ```
 pub fn controller_key<O: Watched>(child: &impl Resource) -> Option<ObjectKey> {
-    let reference = controller_of(child)?;
+    key_of::<O>(controller_of(child)?, child)
+}
+
+/// Returns the keys of the owners of an object that are of the kind `O`, in any version.
+pub fn owner_keys<O: Watched>(child: &impl Resource) -> Vec<ObjectKey> {
+    let references = child.meta().owner_references.iter().flatten();
+    references.filter_map(|reference| key_of::<O>(reference, child)).collect()
+}
+
+/// Returns the key of an owner, if it is of the kind `O`.
+fn key_of<O: Watched>(reference: &OwnerReference, child: &impl Resource) -> Option<ObjectKey> {
     let owner = O::api_resource();
     let group = reference.api_version.rsplit_once('/').map_or("", |(group, _)| group);
     if reference.kind != owner.kind || group != owner.group {
