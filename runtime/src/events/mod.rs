@@ -1,4 +1,4 @@
-//! Kubernetes events: telling users what happened to their objects.
+//! Kubernetes events, which show users what happened to their objects.
 //!
 //! # Guarantees
 //! - **Recording never blocks and never fails.** [`EventRecorder::normal`] and
@@ -7,16 +7,15 @@
 //! - **One object and reason cannot flood the server.** Each pair of object and reason has a bucket
 //!   of 25 events that gains one every five minutes. An event that finds its bucket empty is dropped
 //!   before it enters the queue.
-//! - **Events arrive in the order in which they were recorded**, with the time at which they were
-//!   recorded.
-//! - **Equal events become a series.** An event with the object, type, reason and message of one
-//!   that was recorded less than six minutes before raises the count of that one. An event with
-//!   another message is a new event. If the server refuses to change the old event, for example
-//!   because it was deleted, a new event is created.
-//! - **An unanswered event is tried four times**, and so is one that the server answers with 429 or
-//!   5xx. An event that the server refuses is not tried again.
-//! - **A full queue at a silent server is empty within minutes.** An event that has not been sent
-//!   five minutes after it was recorded is dropped.
+//! - **Events arrive in the order in which they were recorded**, with the time of the recording.
+//! - **Equal events become a series.** If an event with the same object, type, reason and message was
+//!   recorded less than six minutes before, the new one raises its count. An event with another message
+//!   is a new event. If the server refuses to change the old event, for example because it was deleted,
+//!   a new event is created.
+//! - **An event is tried four times** if the server does not answer, or answers with 429 or 5xx. An event
+//!   that the server refuses is not tried again.
+//! - **A silent server cannot fill the queue for long.** An event that has not been sent five minutes
+//!   after it was recorded is dropped.
 //! - **Every dropped event is counted**, with the reason, in `genclient_events_dropped_total`.
 //! - **[`EventRecorder::flush`] waits for the events that were recorded before it.**
 //!

@@ -1,4 +1,4 @@
-//! What a caller recorded, and the event that the API server gets for it.
+//! Recorded occurrences, and their events on the API server.
 
 use k8s_openapi::{
     api::{core::v1::ObjectReference, events::v1::Event},
@@ -29,12 +29,12 @@ pub(super) struct Occurrence {
     pub object: ObjectReference,
     pub reason: String,
     pub note: String,
-    /// When it was recorded, on the user's clock and on tokio's.
+    /// The time of the recording, on the user's clock and on tokio's.
     pub time: Timestamp,
     pub recorded: Instant,
 }
 
-/// What identifies an object. Its resource version does not.
+/// The identity of an object, without its resource version.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ObjectId {
     api_version: Option<String>,
@@ -89,7 +89,7 @@ impl Occurrence {
             },
             type_: Some(format!("{:?}", self.type_)),
             regarding: Some(self.object.clone()),
-            // The server requires an action, and a reason says what was done as well.
+            // The server requires an action. The reason describes it as well.
             action: Some(self.reason.clone()),
             reason: Some(self.reason.clone()),
             note: Some(self.note.clone()),

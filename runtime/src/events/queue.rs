@@ -27,13 +27,13 @@ pub(super) struct EventQueue {
 #[derive(Debug, Default)]
 struct State {
     waiting: VecDeque<Occurrence>,
-    /// The number of the first waiting event, or of the next event if none waits.
+    /// The number of the first waiting event, or of the next event if the queue is empty.
     first: u64,
     /// The number of the event that is being sent.
     sending: Option<u64>,
-    /// No recorder is left.
+    /// All recorders are dropped.
     closed: bool,
-    /// No sender is left.
+    /// The sender has ended.
     abandoned: bool,
 }
 
@@ -100,13 +100,13 @@ impl EventQueue {
         self.settled.notify_waiters();
     }
 
-    /// Tells the sender that there will be no more events.
+    /// Ends the sender when the queue is empty.
     pub fn close(&self) {
         self.state.lock().closed = true;
         self.pushed.notify_one();
     }
 
-    /// Drops all events because nothing will send them. Returns how many.
+    /// Drops all events because the sender has ended. Returns how many.
     pub fn abandon(&self) -> u64 {
         let mut state = self.state.lock();
         let dropped = state.pending(state.end());
@@ -130,7 +130,7 @@ impl EventQueue {
                 settled.await;
             }
         };
-        // Which of the two came first shows in the count.
+        // The count shows whether the deadline has passed.
         let _ = timeout(deadline, flushed).await;
         self.state.lock().pending(end)
     }

@@ -1,4 +1,4 @@
-//! A map that forgets old entries.
+//! A bounded map of values that expire.
 
 use std::hash::Hash;
 
@@ -8,12 +8,12 @@ use tokio::time::Instant;
 /// How many entries a map keeps.
 pub(super) const CAPACITY: usize = 4096;
 
-/// A value that means nothing any more after a certain time.
+/// A value that is ignored after a certain time.
 pub(super) trait Expires {
     fn expires_at(&self) -> Instant;
 }
 
-/// A bounded map of values that expire. A full map forgets the expired values, or the half that
+/// A bounded map of values that expire. A full map removes the expired values, or the half that
 /// expires first if there are none.
 #[derive(Debug)]
 pub(super) struct Recent<K, V> {

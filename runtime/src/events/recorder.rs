@@ -1,4 +1,4 @@
-//! The recorder: what a controller calls.
+//! The recorder of events.
 
 use std::{fmt, sync::Arc};
 
@@ -43,7 +43,7 @@ impl EventRecorder {
     /// Creates a recorder that reports in the name of a controller.
     ///
     /// The name of the controller must be a qualified name, such as `samplecrd-controller` or
-    /// `samplecrd.k8s.io/controller`: the server refuses the events of others.
+    /// `samplecrd.k8s.io/controller`. Otherwise the server refuses the events.
     ///
     /// The events are sent by a task in the current tokio runtime. It ends when the last clone of
     /// the recorder is dropped and the queue is empty, or with its runtime.
@@ -70,7 +70,7 @@ impl EventRecorder {
         Self { shared: Arc::new(Shared { queue, spam: Mutex::default(), clock, dropped }) }
     }
 
-    /// Records something that went as it should.
+    /// Records a regular occurrence.
     pub fn normal<K>(&self, object: &K, reason: &str, message: impl fmt::Display)
     where
         K: Resource<DynamicType = ()>,
@@ -78,7 +78,7 @@ impl EventRecorder {
         self.shared.record(EventType::Normal, object.object_ref(&()), reason, &message);
     }
 
-    /// Records something that needs the attention of a person.
+    /// Records an occurrence that needs the attention of a person.
     pub fn warning<K>(&self, object: &K, reason: &str, message: impl fmt::Display)
     where
         K: Resource<DynamicType = ()>,
@@ -86,8 +86,27 @@ impl EventRecorder {
         self.shared.record(EventType::Warning, object.object_ref(&()), reason, &message);
     }
 
+    /// Records a regular occurrence about the object of a reference, such as a dynamic object:
+    ///
+    /// ```
+    /// # use genclient_runtime::{dynamic::DynamicKind, events::EventRecorder};
+    /// # use kube::{Resource, core::DynamicObject};
+    /// fn synced(events: &EventRecorder, widgets: &DynamicKind, widget: &DynamicObject) {
+    ///     events.normal_about(widget.object_ref(widgets.api_resource()), "Synced", "the widget is in sync");
+    /// }
+    /// ```
+    pub fn normal_about(&self, object: ObjectReference, reason: &str, message: impl fmt::Display) {
+        self.shared.record(EventType::Normal, object, reason, &message);
+    }
+
+    /// Records an occurrence about the object of a reference that needs the attention of a person; see
+    /// [`normal_about`](Self::normal_about).
+    pub fn warning_about(&self, object: ObjectReference, reason: &str, message: impl fmt::Display) {
+        self.shared.record(EventType::Warning, object, reason, &message);
+    }
+
     /// Waits until the events that were recorded before are sent or dropped, or `deadline` has passed.
-    /// Returns how many of them are left.
+    /// Returns how many are still waiting.
     pub async fn flush(&self, deadline: Duration) -> u64 {
         self.shared.queue.flush(deadline).await
     }

@@ -24,14 +24,14 @@ use super::{
 };
 use crate::{backoff::exponential, metrics as names, panics};
 
-/// How often an event is tried that gets no answer.
+/// The number of attempts to send an event.
 const ATTEMPTS: u32 = 4;
-/// How long an attempt waits for the answer.
+/// The timeout of an attempt.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// The pauses between the attempts: 500 ms, 2 s, 8 s.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const PAUSE_FACTOR: u32 = 4;
-/// How long after its recording an event is worth sending.
+/// The age at which an event is dropped.
 const MAX_AGE: Duration = Duration::from_secs(300);
 
 pub(super) struct Sender {
@@ -41,15 +41,15 @@ pub(super) struct Sender {
     series: SeriesCache,
     sent: Counter,
     dropped: Dropped,
-    /// Whether the last event had expired. Only the first one in a row is logged as a warning.
+    /// Whether the last event had expired. Only the first in a row is logged as a warning.
     expired: bool,
 }
 
 /// Why an event was not sent.
 enum Failure {
-    /// The server said no.
+    /// The server refused the event.
     Refused(String),
-    /// The server gave no answer, or one that may change.
+    /// The server did not answer, or a later answer may differ.
     Unanswered(String),
     /// The event is too old.
     Expired,
@@ -132,7 +132,7 @@ impl Sender {
         let key = SeriesKey::from(occurrence);
         if let Some(series) = self.series.next(&key, occurrence.recorded) {
             match extend(&api, &series, occurrence).await {
-                // The event is gone, or not ours to change. Nothing is lost if a new one is created.
+                // The event was deleted, or may not be changed. A new event replaces it.
                 Err(Failure::Refused(_)) => self.series.forget(&key),
                 Err(failure) => return Err(failure),
                 Ok(()) => {
@@ -145,7 +145,7 @@ impl Sender {
         if created == Created::NameTaken && !maybe_created {
             *name = random_name();
             if self.create(&api, occurrence, name).await? == Created::NameTaken {
-                return Err(Failure::Refused("the API server takes no name for the event".to_owned()));
+                return Err(Failure::Refused("the API server accepts no name for the event".to_owned()));
             }
         }
         self.series.store(key, Series { name: name.clone(), count: 1, last: occurrence.recorded });
@@ -171,7 +171,7 @@ impl Sender {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Created {
     Now,
-    /// An event of this name exists: this one, if an earlier attempt created it, or another.
+    /// An event of this name exists: an earlier attempt may have created it, or another client.
     NameTaken,
 }
 
@@ -196,7 +196,7 @@ impl From<kube::Error> for Failure {
 
 impl Drop for Sender {
     fn drop(&mut self) {
-        // The runtime has ended, or there is nothing left.
+        // The runtime has ended, or all events are sent.
         self.dropped.failed.increment(self.queue.abandon());
     }
 }

@@ -1,4 +1,4 @@
-//! Which events are the same event again.
+//! Series of equal events.
 
 use tokio::time::{Duration, Instant};
 
@@ -10,13 +10,13 @@ use super::{
 /// A series ends when this time has passed since its last event.
 const WINDOW: Duration = Duration::from_secs(6 * 60);
 
-/// The events that were sent lately, by what makes two events equal.
+/// The events that were sent recently.
 #[derive(Debug, Default)]
 pub(super) struct SeriesCache {
     series: Recent<SeriesKey, Series>,
 }
 
-/// What makes two events equal. An event with another note is not: users must see it.
+/// Two events with the same key are equal. The note is part of it, so that users see every message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct SeriesKey {
     type_: EventType,
@@ -41,9 +41,9 @@ impl From<&Occurrence> for SeriesKey {
 pub(super) struct Series {
     /// The name of the event.
     pub name: String,
-    /// How many equal events it stands for.
+    /// The number of equal events.
     pub count: i32,
-    /// When the last of them was recorded.
+    /// The time of the last recording.
     pub last: Instant,
 }
 
@@ -54,13 +54,13 @@ impl Expires for Series {
 }
 
 impl SeriesCache {
-    /// Returns the series with one more event, if there is a series that goes on.
+    /// Returns the series with one more event, unless it has ended.
     pub fn next(&self, key: &SeriesKey, recorded: Instant) -> Option<Series> {
         let series = self.series.get(key, recorded)?;
         Some(Series { name: series.name.clone(), count: series.count.saturating_add(1), last: recorded })
     }
 
-    /// Remembers what the server has.
+    /// Stores the series on the server.
     pub fn store(&mut self, key: SeriesKey, series: Series) {
         let now = series.last;
         self.series.insert(key, series, now);

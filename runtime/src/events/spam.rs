@@ -23,7 +23,7 @@ pub(super) struct SpamFilter {
     buckets: Recent<(ObjectId, String), FullAt>,
 }
 
-/// The moment at which a bucket is full again, and as good as new.
+/// The moment at which a bucket is full again. After that it can be removed.
 #[derive(Clone, Copy, Debug)]
 struct FullAt(Instant);
 

@@ -1,6 +1,10 @@
 //! The way of an event to the server, and odd servers.
 
+use kube::Resource as _;
+use serde_json::json;
+
 use super::*;
+use crate::dynamic::DynamicKind;
 
 #[tokio::test(start_paused = true)]
 async fn events_arrive_in_the_order_in_which_they_were_recorded() {
@@ -17,6 +21,21 @@ async fn events_arrive_in_the_order_in_which_they_were_recorded() {
     assert_eq!(events[1]["reportingInstance"], "pod-1");
     assert_eq!((&events[1]["reason"], &events[1]["action"]), (&"Invalid".into(), &"Invalid".into()));
     assert_eq!((sent(&metrics), dropped(&metrics)), (2, [0; 4]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_can_be_about_an_object_without_a_static_type() {
+    let (server, recorder, _) = Server::start([]);
+    let kind = DynamicKind::namespaced("example.com", "v1", "Widget", "widgets");
+    let widget = kind.object("a").within("apps");
+    recorder.normal_about(widget.object_ref(kind.api_resource()), "Synced", "one");
+    recorder.warning_about(widget.object_ref(kind.api_resource()), "Failed", "two");
+    assert_eq!(recorder.flush(SECOND).await, 0);
+    let events = server.events();
+    assert_eq!((&events[0]["type"], &events[1]["type"]), (&"Normal".into(), &"Warning".into()));
+    let regarding =
+        json!({"apiVersion": "example.com/v1", "kind": "Widget", "namespace": "apps", "name": "a"});
+    assert_eq!(events[0]["regarding"], regarding);
 }
 
 #[tokio::test(start_paused = true)]
