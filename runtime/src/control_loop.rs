@@ -1,13 +1,16 @@
-//! The control loop: what is around the workers of a controller, from the start of its informers to the last
-//! event.
+//! Runs a controller: starts its informers, waits for their caches, runs the workers, and shuts down in order.
 //!
 //! # Guarantees
-//! - **Workers start when every cache is synced.** Until then the log says every ten seconds what is missing,
-//!   for example the definition of a custom resource.
-//! - **A shutdown is orderly.** Running keys may finish, for 25 seconds at most; then the last events are sent,
-//!   for 3 seconds at most; then the informers end.
-//! - **No part ends in silence.** If an informer, a task or the pool of workers ends before the shutdown, the
+//! - **Workers start when every cache is synced**, and when every event handler has handled the first list.
+//!   Until then the log says every ten seconds what is missing, for example the definition of a custom resource.
+//! - **A shutdown is orderly and bounded.** The queue refuses keys, and running keys may finish. Then the tasks
+//!   end, so a lease is held until the last key is written. Then the last events are sent, and the informers
+//!   stop. Each step has a deadline, and the defaults add up to 29 seconds: Kubernetes kills a pod after 30.
+//! - **No part ends unnoticed.** If an informer, a task or the pool of workers ends before the shutdown, the
 //!   loop shuts down and returns an error that names the part.
+//! - **Dropping [`run`](ControlLoop::run) stops everything that it started**, at any point: workers and tasks are
+//!   cancelled, and the informers stop.
+//! - **Loops can share a factory.** Its informers run until the last of these loops ends or is dropped.
 //!
 //! ```no_run
 //! use genclient_runtime::{Action, Error, InformerFactory, ObjectKey, WorkQueue, control_loop::ControlLoop, enqueue};
@@ -27,26 +30,20 @@
 //! # }
 //! ```
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{any::Any, fmt, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures::{
-    FutureExt, StreamExt,
-    future::{BoxFuture, join_all},
-    stream::FuturesUnordered,
+    FutureExt,
+    future::{BoxFuture, FusedFuture, join_all, select_all, try_join_all},
 };
-use tokio::task::{AbortHandle, JoinError};
+use tokio::{task::JoinSet, time::timeout};
 
 use crate::{
     events::EventRecorder,
-    factory::InformerFactory,
+    factory::{FactoryError, FactoryUse, InformerFactory},
     panics,
     workqueue::{Action, Key, WorkQueue},
 };
-
-/// How long running keys may take after the shutdown began.
-const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(25);
-/// How long the last events may take after that.
-const FLUSH_DEADLINE: Duration = Duration::from_secs(3);
 
 /// The control loop of a controller; see [the module](self).
 #[must_use = "a control loop does nothing until it runs"]
@@ -56,11 +53,20 @@ pub struct ControlLoop<T: Key> {
     factories: Vec<InformerFactory>,
     events: Option<EventRecorder>,
     tasks: Vec<(&'static str, BoxFuture<'static, ()>)>,
+    deadlines: Deadlines,
 }
 
-/// A part of a controller ended without a shutdown.
+/// How long each step of a shutdown may take.
+#[derive(Clone, Copy)]
+struct Deadlines {
+    drain: Duration,
+    flush: Duration,
+    stop: Duration,
+}
+
+/// A part of a controller failed, or ended before the shutdown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{part} ended without a shutdown: {reason}")]
+#[error("{part} failed: {reason}")]
 #[non_exhaustive]
 pub struct Ended {
     /// The part, such as `the pool of workers`.
@@ -70,36 +76,64 @@ pub struct Ended {
 }
 
 impl<T: Key + fmt::Display> ControlLoop<T> {
-    /// Creates the loop of the controller with this name, which the log shows, such as `network`.
+    /// Creates the loop of the controller with this name, which appears in the log, such as `network`.
     pub fn new(name: impl Into<Arc<str>>, queue: WorkQueue<T>) -> Self {
-        Self { name: name.into(), queue, factories: Vec::new(), events: None, tasks: Vec::new() }
+        let deadlines = Deadlines {
+            drain: Duration::from_secs(25),
+            flush: Duration::from_secs(3),
+            stop: Duration::from_secs(1),
+        };
+        Self { name: name.into(), queue, factories: Vec::new(), events: None, tasks: Vec::new(), deadlines }
     }
 
-    /// Adds a factory: its informers are started, waited for, and shut down.
+    /// Adds a factory. The loop starts its informers, waits for their caches, and stops them at the end, unless
+    /// another loop that runs has the factory too.
     pub fn factory(mut self, factory: &InformerFactory) -> Self {
         self.factories.push(factory.clone());
         self
     }
 
-    /// Sends the last events of this recorder before the end.
+    /// Adds a recorder, whose last events are sent before the loop ends.
     pub fn events(mut self, events: &EventRecorder) -> Self {
         self.events = Some(events.clone());
         self
     }
 
-    /// Adds a task that runs beside the workers, and is cancelled at the shutdown. `part` names it in the
-    /// error if it ends before.
+    /// Adds a task that runs beside the workers. It starts with them, and is cancelled when the last key is
+    /// finished. `part` names it in the error if it ends before that.
     pub fn task(mut self, part: &'static str, task: impl Future<Output = ()> + Send + 'static) -> Self {
         self.tasks.push((part, task.boxed()));
         self
     }
 
-    /// Starts the informers, waits for their caches, reconciles keys until `shutdown` completes, and lets
-    /// running keys finish; see [`WorkQueue::run`].
+    /// Sets how long running keys may take to finish after the shutdown begins. The default is 25 seconds.
+    ///
+    /// Keys that are still running then are cancelled at their next await, and logged.
+    pub fn drain_deadline(mut self, deadline: Duration) -> Self {
+        self.deadlines.drain = deadline;
+        self
+    }
+
+    /// Sets how long the last events may take to be sent. The default is 3 seconds.
+    pub fn flush_deadline(mut self, deadline: Duration) -> Self {
+        self.deadlines.flush = deadline;
+        self
+    }
+
+    /// Sets how long tasks and event handlers may take to return at the end. The default is 1 second.
+    ///
+    /// A task or handler that blocks its thread cannot be cancelled. The loop logs it and ends without it.
+    pub fn stop_deadline(mut self, deadline: Duration) -> Self {
+        self.deadlines.stop = deadline;
+        self
+    }
+
+    /// Starts the informers, waits for their caches and handlers, reconciles keys until `shutdown` completes, and
+    /// lets running keys finish; see [`WorkQueue::run`].
     ///
     /// # Errors
     ///
-    /// Returns an error if a part of the controller ends before `shutdown`.
+    /// Returns an error if a factory has an invalid value, or if a part of the controller ends before `shutdown`.
     pub async fn run<F, R, E>(
         self,
         workers: usize,
@@ -111,32 +145,39 @@ impl<T: Key + fmt::Display> ControlLoop<T> {
         R: Future<Output = Result<Action, E>> + Send + 'static,
         E: fmt::Display + Send + 'static,
     {
-        let Self { name, queue, factories, events, tasks } = self;
+        let Self { name, queue, factories, events, tasks, deadlines } = self;
         tracing::info!("starting {name} control loop");
-        factories.iter().for_each(InformerFactory::start);
+        let factories: Vec<_> = factories.into_iter().map(FactoryUse::new).collect();
+        factories.iter().for_each(|factory| factory.start());
         let mut shutdown = std::pin::pin!(shutdown);
-        tokio::select! {
-            () = wait_for_caches(&factories) => {}
+        tracing::info!("waiting for informer caches to sync");
+        // Loops that share a factory end at the same signal, and the first must not look like a failure to the second.
+        let ended = tokio::select! {
+            biased;
             () = &mut shutdown => {
                 tracing::info!("asked to stop before the caches were synced");
-                end_factories(&factories).await;
-                return Ok(());
+                Some(Ok(()))
             }
-            ended = informer_ended(&factories) => {
-                end_factories(&factories).await;
-                return Err(ended);
-            }
+            ended = informer_ended(&factories) => Some(Err(ended)),
+            synced = synced(&factories) => synced.err().map(Err),
+        };
+        if let Some(ended) = ended {
+            stop_informers(factories, deadlines.stop).await;
+            return ended;
         }
 
         tracing::info!(workers, "starting workers");
-        let (mut parts, aborts) = spawn(tasks);
-        let running = queue.clone();
-        let mut running = tokio::spawn(async move { running.run(workers, reconcile).await });
-        tracing::info!("started workers");
+        let mut parts = JoinSet::new();
+        for (part, task) in tasks {
+            parts.spawn(async move { (part, AssertUnwindSafe(task).catch_unwind().await) });
+        }
+        let running = AssertUnwindSafe(queue.run(workers, reconcile)).catch_unwind();
+        let mut running = std::pin::pin!(running.fuse());
         let ended = tokio::select! {
+            biased;
             () = shutdown => None,
-            ended = &mut running => Some(Ended::of_task("the pool of workers", ended)),
-            Some(ended) = parts.next() => Some(ended),
+            ended = &mut running => Some(Ended::of("the pool of workers", ended)),
+            Some(Ok((part, ended))) = parts.join_next() => Some(Ended::of(part, ended)),
             ended = informer_ended(&factories) => Some(ended),
         };
         if let Some(error) = &ended {
@@ -144,22 +185,25 @@ impl<T: Key + fmt::Display> ControlLoop<T> {
         }
 
         tracing::info!("shutting down workers");
-        aborts.iter().for_each(AbortHandle::abort);
-        let left = queue.shutdown(SHUTDOWN_DEADLINE).await;
-        // Without a shutdown this task may have been awaited already.
-        if ended.is_none()
-            && let Err(error) = running.await
-        {
-            tracing::warn!(%error, "a worker ended unexpectedly");
-        }
+        let finishing = async {
+            if !running.is_terminated()
+                && let Err(panic) = running.await
+            {
+                tracing::error!(panic = panics::message(&*panic), "the pool of workers panicked");
+            }
+        };
+        let (left, ()) = tokio::join!(queue.shutdown(deadlines.drain), finishing);
         for key in &left.unfinished {
             tracing::warn!(%key, "this key was not finished before the deadline");
         }
+        if timeout(deadlines.stop, parts.shutdown()).await.is_err() {
+            tracing::warn!("a task blocks its thread and is left behind");
+        }
         let unsent = match events {
-            Some(events) => events.flush(FLUSH_DEADLINE).await,
+            Some(events) => events.flush(deadlines.flush).await,
             None => 0,
         };
-        end_factories(&factories).await;
+        stop_informers(factories, deadlines.stop).await;
         tracing::info!(
             queued = left.queued.len(),
             delayed = left.delayed.len(),
@@ -177,50 +221,44 @@ impl<T: Key> fmt::Debug for ControlLoop<T> {
 }
 
 impl Ended {
-    fn new(part: impl Into<String>, reason: String) -> Self {
-        Self { part: part.into(), reason }
+    fn new(part: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { part: part.into(), reason: reason.into() }
     }
 
-    /// The error of a task that ended without a shutdown.
-    fn of_task(part: &str, result: Result<(), JoinError>) -> Self {
-        let reason = match result.map_err(JoinError::try_into_panic) {
-            Ok(()) => "the log says why".to_owned(),
-            Err(Ok(panic)) => format!("it panicked: {}", panics::message(&*panic)),
-            Err(Err(error)) => error.to_string(),
-        };
-        Self::new(part, reason)
+    /// The error of a future that ended before the shutdown.
+    fn of(part: &str, result: Result<(), Box<dyn Any + Send>>) -> Self {
+        match result {
+            Ok(()) => Self::new(part, "it ended before the shutdown"),
+            Err(panic) => Self::new(part, format!("it panicked: {}", panics::message(&*panic))),
+        }
     }
 }
 
-async fn wait_for_caches(factories: &[InformerFactory]) {
-    tracing::info!("waiting for informer caches to sync");
-    join_all(factories.iter().map(InformerFactory::synced)).await;
+impl From<FactoryError> for Ended {
+    fn from(error: FactoryError) -> Self {
+        Self::new("the informer factory", error.to_string())
+    }
 }
 
-async fn end_factories(factories: &[InformerFactory]) {
-    join_all(factories.iter().map(InformerFactory::shutdown)).await;
+/// Waits for the caches and handlers of all factories.
+async fn synced(factories: &[FactoryUse]) -> Result<(), Ended> {
+    try_join_all(factories.iter().map(|factory| factory.synced())).await?;
+    Ok(())
 }
 
 /// Waits until an informer of any factory ends.
-async fn informer_ended(factories: &[InformerFactory]) -> Ended {
-    let mut all: FuturesUnordered<_> = factories.iter().map(InformerFactory::informer_ended).collect();
-    match all.next().await {
-        Some(ended) => Ended::new(ended.to_string(), ended.reason),
-        None => std::future::pending().await,
+async fn informer_ended(factories: &[FactoryUse]) -> Ended {
+    if factories.is_empty() {
+        return std::future::pending().await;
+    }
+    let (ended, ..) = select_all(factories.iter().map(|factory| factory.informer_ended().boxed())).await;
+    Ended::new(ended.to_string(), ended.reason)
+}
+
+/// Stops the informers of each factory that no other loop uses, and waits for their handlers.
+async fn stop_informers(factories: Vec<FactoryUse>, deadline: Duration) {
+    let stopped: Vec<_> = factories.into_iter().filter_map(FactoryUse::end).collect();
+    if timeout(deadline, join_all(stopped.iter().map(InformerFactory::shutdown))).await.is_err() {
+        tracing::warn!("an event handler blocks its thread and is left behind");
     }
 }
-
-/// Spawns the tasks. Each item of the stream is the end of one.
-fn spawn(
-    tasks: Vec<(&'static str, BoxFuture<'static, ()>)>,
-) -> (FuturesUnordered<impl Future<Output = Ended>>, Vec<AbortHandle>) {
-    let spawned = tasks.into_iter().map(|(part, task)| {
-        let task = tokio::spawn(task);
-        let abort = task.abort_handle();
-        (async move { Ended::of_task(part, task.await) }, abort)
-    });
-    spawned.unzip()
-}
-
-#[cfg(test)]
-mod tests;

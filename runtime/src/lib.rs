@@ -8,7 +8,7 @@
 //! changes, and reconciles the keys:
 //!
 //! ```no_run
-//! use std::{error::Error, time::Duration};
+//! use std::error::Error;
 //!
 //! use genclient_runtime::{
 //!     Action, InformerFactory, ObjectKey, WorkQueue, client, control_loop::ControlLoop, enqueue,
@@ -18,7 +18,7 @@
 //! #[tokio::main]
 //! async fn main() -> Result<(), Box<dyn Error>> {
 //!     let client = client::try_default().await?;
-//!     let factory = InformerFactory::builder(client).resync(Duration::from_secs(600)).build();
+//!     let factory = InformerFactory::builder(client).try_build()?;
 //!     let config_maps = factory.informer::<ConfigMap>();
 //!
 //!     let queue = WorkQueue::new("config-maps");
@@ -30,7 +30,7 @@
 //!         async move {
 //!             match lister.get(&key) {
 //!                 Some(object) => println!("{key} is at {:?}", object.metadata.resource_version),
-//!                 None => println!("{key} is gone"),
+//!                 None => println!("{key} is deleted"),
 //!             }
 //!             Ok::<_, genclient_runtime::Error>(Action::await_change())
 //!         }
@@ -49,15 +49,15 @@
 //! | [`informer`] | the cache of a kind, and the handlers and streams of its changes |
 //! | [`lister`] | typed reads of the cache |
 //! | [`workqueue`] | keys with delays, priorities, retries and workers |
-//! | [`enqueue`] | handlers that queue the keys of changed objects, or of their owners |
+//! | [`enqueue`] | handlers that queue the keys of changed objects, of their owners, or of any mapping |
 //! | [`control_loop`] | waits for the caches, runs the workers, shuts down in order |
 //! | [`events`] | Kubernetes events about the objects of a controller |
 //! | `cli` | with the feature `cli`: the flags, the log and the signals of a controller's program |
 //!
 //! | when you need it | |
 //! | --- | --- |
-//! | [`factory`] | one informer per type: namespaces, resync, list options, transforms, slim types |
-//! | [`dynamic`] | informers, listers and clients of kinds that are known only at run time |
+//! | [`factory`] | one informer per type: namespaces, readiness, resync, list options, transforms, slim types |
+//! | [`dynamic`] | informers, listers and clients of kinds whose type is not known at compile time |
 //! | [`store`] | the cache itself: snapshots and typed indexes |
 //! | [`selector`] | label selectors with the API server's grammar |
 //! | [`retry`] | retries of a write that conflicts with another one |
@@ -70,19 +70,19 @@
 //! | under the hood | |
 //! | --- | --- |
 //! | [`reflector`] | lists and watches a collection and sends its changes to a sink |
-//! | [`object`] | what a type must provide to be cached, and object keys |
+//! | [`object`] | the traits of cached types, and object keys |
 //! | [`error`](mod@error) | the error of every request |
 //! | [`meta`] | group-qualified names, and the trait of list types |
 //! | [`backoff`] | the pauses between failed attempts |
 
-// A failure is an error that the caller can handle. Tests may panic.
+// Failures are returned as errors. Tests may panic.
 #![warn(clippy::unwrap_used)]
 
-// The derives refer to this crate by its name, in its own tests too.
+// The derives refer to this crate by its name, also in its own tests.
 extern crate self as genclient_runtime;
 
 #[doc(hidden)]
-#[allow(missing_docs, reason = "only the code that the derives write uses it")]
+#[allow(missing_docs, reason = "only derived code uses it")]
 pub mod __private;
 pub mod apply;
 pub mod backoff;
@@ -134,7 +134,7 @@ pub use workqueue::{Action, Priority, WorkQueue};
 // The derives of annotated types, and of kube's custom resources.
 pub use genclient_macros::{GenClient, GenClientList, GenClientOptions};
 
-// What generated code needs of other crates.
+// The names of other crates that generated code uses.
 pub use k8s_openapi::{
     self,
     apimachinery::pkg::apis::meta::v1::{ListMeta, ObjectMeta},

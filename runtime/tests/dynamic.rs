@@ -1,11 +1,11 @@
-//! Informers and discovery of kinds that are known only at run time, over a scripted server.
+//! Informers and discovery of dynamic kinds, over a scripted server.
 
 mod support;
 
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -16,6 +16,7 @@ use genclient_runtime::{
     factory::CacheSyncError,
     informer::GenericInformer,
     object::CacheObject,
+    reflector::Problem,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::core::{DynamicObject, GroupVersionKind, PartialObjectMeta};
@@ -359,6 +360,50 @@ async fn a_removed_kind_closes_its_watches_and_can_be_requested_anew() {
     factory.start();
     factory.wait_for_cache_sync(DEADLINE).await.expect("they sync");
     assert_eq!((again.store().len(), log.lists().len()), (1, 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_definition_that_does_not_come_back_shows_in_the_status() {
+    let serves = Arc::new(AtomicBool::new(true));
+    let (writer, events) = Answer::stream();
+    let events = std::sync::Mutex::new(Some(events));
+    let (factory, _log) = factory_over({
+        let serves = serves.clone();
+        move |request: Received| match serves.load(Ordering::Relaxed) {
+            false => Answer::text(404, "404 page not found"),
+            true if request.is_watch() => events.lock().unwrap().take().unwrap_or_else(|| Answer::watch([])),
+            true => one_of_each(request),
+        }
+    });
+    let informer = factory.dynamic_informer(&widgets());
+    let status = || factory.status().pop().expect("one informer");
+    assert_eq!(
+        status().reason.as_deref(),
+        Some("the informer was not started: call `start` after requesting it")
+    );
+    factory.start();
+    factory.wait_for_cache_sync(DEADLINE).await.expect("it syncs");
+    let synced = status();
+    assert_eq!((&*synced.resource, synced.synced, synced.problem), ("widgets.example.com/v1", true, None));
+    assert_eq!((synced.reason, synced.failing_for), (None, None));
+
+    quiet().await;
+    serves.store(false, Ordering::Relaxed);
+    drop(writer);
+    tokio::time::sleep(Duration::from_secs(1200)).await;
+    let absent = status();
+    assert_eq!((absent.synced, absent.problem), (true, Some(Problem::Absent)));
+    assert!(absent.reason.is_some_and(|reason| reason.contains("does not serve widgets.example.com")));
+    let minutes = Duration::from_secs(1000)..Duration::from_secs(1300);
+    assert!(absent.failing_for.is_some_and(|failing| minutes.contains(&failing)), "{:?}", absent.failing_for);
+    assert!(absent.age.is_some_and(|age| minutes.contains(&age)), "{:?}", absent.age);
+    assert_eq!(informer.store().len(), 1, "the last objects can still be read");
+
+    serves.store(true, Ordering::Relaxed);
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert_eq!((status().problem, status().reason), (None, None));
+    factory.shutdown().await;
+    assert_eq!(status().reason.as_deref(), Some("the informer was stopped"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -424,6 +424,7 @@ async fn invalid_values_are_typed_errors_and_start_nothing() {
         factory.wait_for_cache_sync(DEADLINE).await,
         Err(CacheSyncError::Factory(FactoryError::Namespace(String::new()))),
     );
+    assert_eq!(factory.synced().await, Err(FactoryError::Namespace(String::new())));
     quiet().await;
     assert_eq!(log.len(), 0);
     factory.shutdown().await;

@@ -1,4 +1,4 @@
-//! Clients of kinds that are known only at run time.
+//! Clients of dynamic kinds.
 
 use std::borrow::Cow;
 
@@ -16,8 +16,7 @@ use crate::{
     wire::check_resource,
 };
 
-/// A client of a kind that is known only at run time. It has the verbs, options and limits of every
-/// [`TypedClient`].
+/// A client of a [dynamic kind](crate::dynamic). It has the verbs, options and limits of every [`TypedClient`].
 ///
 /// ```no_run
 /// use genclient_runtime::{
@@ -41,7 +40,7 @@ use crate::{
 /// ```
 pub type DynamicClient = TypedClient<DynamicObject, DynamicKind>;
 
-/// A client that requests only the metadata of a kind that is known only at run time.
+/// A client that requests only the metadata of a [dynamic kind](crate::dynamic).
 pub type DynamicMetadataClient = TypedClient<PartialObjectMeta<DynamicObject>, DynamicKind>;
 
 impl<K> TypedClient<K, DynamicKind>

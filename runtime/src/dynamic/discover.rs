@@ -19,13 +19,13 @@ pub enum DiscoverError {
     /// The server does not serve the kind. Its definition may not be installed, or not be established yet.
     #[error("the server does not serve {wanted}{}", suggestion(.similar))]
     NotServed {
-        /// The kind or the resource that was asked for, with its group and version.
+        /// The requested kind or resource, with its group and version.
         wanted: String,
-        /// What the server offers instead: resources of the same group and version with a similar name, or
-        /// other versions of the group.
+        /// Similar resources that the server serves: those of the same group and version with a similar name,
+        /// or other versions of the group.
         similar: Vec<String>,
     },
-    /// The server serves the kind, but does not let it be listed and watched.
+    /// The server serves the kind, but without the verbs `list` and `watch`.
     ///
     /// Its objects cannot be cached. A client of the `kind` has the other verbs.
     #[error("{kind} cannot be followed: the server offers {} but not {}", verbs.join(", "), missing(verbs))]
@@ -35,7 +35,7 @@ pub enum DiscoverError {
         /// The verbs that the server offers.
         verbs: Vec<String>,
     },
-    /// The server could not be asked.
+    /// The request failed.
     #[error(transparent)]
     Request(#[from] Error),
 }
@@ -56,19 +56,19 @@ fn missing(verbs: &[String]) -> String {
 /// The verbs that an informer needs.
 const NEEDED: [&str; 2] = ["list", "watch"];
 
-/// At most so many similar names are suggested.
+/// The maximum number of suggested names.
 const SUGGESTED: usize = 3;
 
 impl DynamicKind {
     /// Asks the server for the kind behind a resource.
     ///
-    /// It is one request, which is not repeated: a definition that was just created may take a moment to be
+    /// It sends one request and does not repeat it. A definition that was just created may take a moment to be
     /// served.
     ///
     /// # Errors
     ///
-    /// Returns an error if the server does not serve the resource, with similar names, or does not let it be
-    /// listed and watched.
+    /// Returns an error if the server does not serve the resource, with similar names, or serves it without
+    /// `list` and `watch`.
     pub async fn discover(
         client: impl Into<RestClient>,
         resource: &GroupVersionResource,
@@ -83,8 +83,8 @@ impl DynamicKind {
     ///
     /// # Errors
     ///
-    /// Returns an error if the server does not serve the kind, with similar names, or does not let it be
-    /// listed and watched.
+    /// Returns an error if the server does not serve the kind, with similar names, or serves it without `list`
+    /// and `watch`.
     pub async fn discover_kind(
         client: impl Into<RestClient>,
         kind: &GroupVersionKind,
@@ -101,7 +101,7 @@ struct Lookup<'a> {
     rest: RestClient,
     group: &'a str,
     version: &'a str,
-    /// What is searched for, in words.
+    /// The requested kind or resource, in words.
     wanted: String,
 }
 
@@ -152,7 +152,7 @@ impl Lookup<'_> {
         if self.group.is_empty() {
             return Vec::new();
         }
-        // It only helps to explain an error, so its own does not matter.
+        // The versions only help to explain an error. A second error would hide the first.
         match self.ask::<Group>(&format!("/{}", self.group)).await {
             Ok(group) => group.versions.into_iter().map(|version| version.group_version).collect(),
             Err(_) => Vec::new(),
@@ -201,7 +201,7 @@ struct Served {
     short_names: Vec<String>,
 }
 
-/// The resources whose name, kind or short name is the nearest to this one, if it is near.
+/// The resources whose name, kind or short name is most similar to this one, if any is similar enough.
 fn similar(name: &str, served: &[Served]) -> Vec<String> {
     let name = name.to_lowercase();
     // A longer name allows for more mistakes.
@@ -224,7 +224,7 @@ fn similar(name: &str, served: &[Served]) -> Vec<String> {
     nearest.map(|(_, plural)| plural).take(SUGGESTED).collect()
 }
 
-/// How many characters must be added, removed or replaced to make one text of the other.
+/// The number of characters to add, remove or replace to turn one text into the other.
 fn distance(from: &str, to: &str) -> usize {
     let mut row: Vec<usize> = (0..=to.chars().count()).collect();
     for (line, from) in from.chars().enumerate() {

@@ -79,12 +79,12 @@ impl DynamicKind {
         self.0.is_namespaced
     }
 
-    /// Creates an object of the kind that has a name and nothing else.
+    /// Creates an object of the kind with only a name.
     pub fn object(&self, name: &str) -> DynamicObject {
         DynamicObject::new(name, &self.0.resource)
     }
 
-    /// Adds the `apiVersion` and the `kind` to an object that does not say them.
+    /// Adds the `apiVersion` and the `kind` to an object without them.
     pub(super) fn complete<K: 'static>(&self, object: &mut K) {
         if let Some(object) = (object as &mut dyn Any).downcast_mut::<DynamicObject>()
             && object.types.is_none()
@@ -102,7 +102,7 @@ fn api_resource(group: &str, version: &str, kind: &str, plural: &str) -> ApiReso
     ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural)
 }
 
-/// What completes each object of a kind before it is cached, if there are objects that need it.
+/// Returns a function that completes each object of a kind before it is cached, if the type needs it.
 pub(crate) fn completion<K: 'static>(kind: &DynamicKind) -> Option<impl Fn(&mut K) + Send + Sync + 'static> {
     let kind = kind.clone();
     let is_untyped = TypeId::of::<K>() == TypeId::of::<DynamicObject>();

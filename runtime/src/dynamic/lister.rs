@@ -1,4 +1,4 @@
-//! The lister of a kind whose scope is known only at run time.
+//! The lister of a dynamic kind.
 
 use std::{fmt, sync::Arc};
 
@@ -10,10 +10,10 @@ use crate::{
     store::Store,
 };
 
-/// Reads the objects of a kind that is known only at run time from the cache. It sends no request.
+/// Reads the objects of a [dynamic kind](crate::dynamic) from the cache. It sends no request.
 ///
-/// Whether the kind is namespaced is not known to the compiler, so an object is found by its [`ObjectKey`],
-/// which has a namespace or not. A key of the other scope finds nothing.
+/// The compiler does not know whether the kind is namespaced, so an object is found by its [`ObjectKey`], with or
+/// without a namespace. A key of the other scope finds nothing.
 ///
 /// ```
 /// use genclient_runtime::{InformerFactory, ObjectKey, Selector, dynamic::DynamicKind};
@@ -58,7 +58,7 @@ impl<K: CacheObject> DynamicLister<K> {
         self.get(key).ok_or_else(|| NotFound { key: key.clone() })
     }
 
-    /// Returns a lister of one namespace. That of a cluster-scoped kind finds nothing.
+    /// Returns a lister of one namespace. If the kind is cluster-scoped, it finds nothing.
     pub fn namespace(&self, namespace: impl AsRef<str>) -> NamespaceLister<K> {
         NamespaceLister::new(self.store.clone(), namespace.as_ref())
     }
@@ -75,8 +75,7 @@ impl<K: CacheObject> DynamicLister<K> {
 }
 
 impl<K: CacheObject> SharedInformer<K> {
-    /// The cache as a lister that finds objects by their key, for a kind whose scope is known only at run
-    /// time.
+    /// Returns a lister of the cache that finds objects by their key, for a [dynamic kind](crate::dynamic).
     pub fn dynamic_lister(&self) -> DynamicLister<K> {
         DynamicLister::new(self.store())
     }

@@ -1,8 +1,8 @@
-//! Kinds that are known only at run time: their informers, listers and clients.
+//! Dynamic kinds: informers, listers and clients of kinds without a Rust type.
 //!
-//! A [`DynamicKind`] names a kind as a value. With it, a factory has informers of
-//! [`DynamicObject`](kube::core::DynamicObject)s or of their metadata, next to those of static types and with
-//! the same store, handlers, indexes, resync, list options and metrics:
+//! A dynamic kind is a kind whose group, version, plural and scope are values at run time; a [`DynamicKind`].
+//! A factory creates informers of its [`DynamicObject`](kube::core::DynamicObject)s or of their metadata. They
+//! have the same store, handlers, indexes, resync, list options and metrics as informers of static types:
 //!
 //! ```no_run
 //! use std::{error::Error, time::Duration};
@@ -18,7 +18,7 @@
 //! let resource = GroupVersionResource::gvr("example.com", "v1", "widgets");
 //! let kind = DynamicKind::discover(client.clone(), &resource).await?;
 //!
-//! let factory = InformerFactory::builder(client.clone()).build();
+//! let factory = InformerFactory::builder(client.clone()).try_build()?;
 //! let widgets = factory.dynamic_informer(&kind);
 //! factory.start();
 //! factory.wait_for_cache_sync(Duration::from_secs(30)).await?;
@@ -32,17 +32,21 @@
 //! # }
 //! ```
 //!
-//! - **One informer per type and kind.** Asking twice for the same kind gives one informer with one watch.
+//! - **One informer per type and kind.** Two requests for the same kind return one informer with one watch.
 //! - **A kind need not exist yet.** An informer waits until the server serves it. [`DynamicKind::discover`]
-//!   does not wait; its error says what the server offers instead.
-//! - **The scope is known only at run time.** A [`DynamicLister`] finds an object by its
-//!   [`ObjectKey`](crate::ObjectKey), and a request for a namespace of a cluster-scoped kind fails without
-//!   being sent.
-//! - **Objects say what they are.** The server leaves `apiVersion` and `kind` out of the objects of some
-//!   lists. The objects of an informer and of [`pages`](crate::TypedClient::pages) always have them, in
+//!   does not wait; its error names similar resources that the server serves.
+//! - **A definition that is deleted or changes its scope or version is reported.** The informer of the old kind
+//!   keeps its last objects and still counts as synced, because the definition may come back.
+//!   [`InformerFactory::status`](crate::InformerFactory::status) shows it as
+//!   [`Problem::Absent`](crate::reflector::Problem::Absent).
+//!   [`remove_dynamic`](crate::InformerFactory::remove_dynamic) removes it, and `discover` returns the new kind.
+//! - **The scope is a value.** A [`DynamicLister`] finds an object by its [`ObjectKey`](crate::ObjectKey), and a
+//!   request for a namespace of a cluster-scoped kind fails without being sent.
+//! - **Objects have their kind.** The server omits `apiVersion` and `kind` from the objects of some lists. The
+//!   objects of an informer and of [`pages`](crate::TypedClient::pages) always have them, in
 //!   [`DynamicObject::types`](kube::core::DynamicObject::types).
 //!
-//! A generated factory is made of the factory of this crate, so both can share their informers:
+//! A generated factory wraps the factory of this crate, so both can share their informers:
 //! `SharedInformerFactory::from(factory.clone())`.
 //!
 //! | | whole objects | metadata | another type |

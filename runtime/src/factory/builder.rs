@@ -24,8 +24,8 @@ use crate::{
 ///
 /// Invalid values (a namespace that is not a DNS label, a resync period under a second, a label selector
 /// that does not parse) are typed errors of [`try_build`](Self::try_build). [`build`](Self::build)
-/// returns a factory even so: it starts nothing, logs why, and
-/// [`wait_for_cache_sync`](InformerFactory::wait_for_cache_sync) returns the error at once.
+/// returns a factory even then: it starts nothing, logs why, and every call that waits for its caches returns
+/// the error at once.
 pub struct InformerFactoryBuilder<F = InformerFactory> {
     client: kube::Client,
     settings: Settings,
@@ -56,7 +56,7 @@ impl<F: From<InformerFactory>> InformerFactoryBuilder<F> {
         Self { client: client.into(), settings: Settings::default(), factory: PhantomData }
     }
 
-    /// Names the factory. The name is a label of the metrics of its informers, which distinguishes them
+    /// Names the factory. The name is a label of the metrics of its informers, and distinguishes them
     /// from those of other factories in the same program.
     #[must_use]
     pub fn name(mut self, name: impl Into<Arc<str>>) -> Self {
@@ -66,6 +66,9 @@ impl<F: From<InformerFactory>> InformerFactoryBuilder<F> {
 
     /// Sets the resync period, after which the handlers of every informer are called with every object
     /// again. It is at least one second; zero, the default, means never.
+    ///
+    /// The handlers of [`enqueue`](crate::enqueue) ignore resyncs. A reconciliation that must run again after
+    /// some time returns [`Action::requeue`](crate::Action::requeue) instead.
     #[must_use]
     pub fn resync(mut self, period: Duration) -> Self {
         self.settings.resync = period;
@@ -89,7 +92,7 @@ impl<F: From<InformerFactory>> InformerFactoryBuilder<F> {
         self
     }
 
-    /// Restricts the informers to these namespaces, such as those of a flag. Without any they watch all.
+    /// Restricts the informers to these namespaces, such as those of a flag. An empty list means all.
     #[must_use]
     pub fn namespaces(mut self, namespaces: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.settings.namespaces.extend(namespaces.into_iter().map(Into::into));
@@ -121,7 +124,7 @@ impl<F: From<InformerFactory>> InformerFactoryBuilder<F> {
         self.set_transform(Transform::new(transform))
     }
 
-    /// Sets a transform that can fail. An object for which it fails is treated as one that does not
+    /// Sets a transform that can fail. An object for which it fails is treated like an object that does not
     /// decode: it keeps its last good state and is listed in [`SharedInformer::invalid`].
     ///
     /// [`SharedInformer::invalid`]: crate::SharedInformer::invalid
@@ -145,16 +148,15 @@ impl<F: From<InformerFactory>> InformerFactoryBuilder<F> {
         self
     }
 
-    /// Sets a function that is called with the error of every failed attempt to list or watch. The log has
-    /// each change of state only once.
+    /// Sets a function that is called with the error of every failed attempt to list or watch. The log shows
+    /// only changes of state.
     #[must_use]
     pub fn on_error(mut self, hook: impl Fn(&Error) + Send + Sync + 'static) -> Self {
         self.settings.on_error = Some(Arc::new(hook));
         self
     }
 
-    /// Builds the factory. An invalid value is returned as an error by
-    /// [`wait_for_cache_sync`](InformerFactory::wait_for_cache_sync).
+    /// Builds the factory. Calls that wait for its caches return an error if a value is invalid.
     pub fn build(self) -> F {
         let fault = self.settings.check().err();
         F::from(InformerFactory::new(self.client, self.settings, fault))

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use tokio::{runtime::Handle, sync::watch};
 use tokio_util::task::TaskTracker;
 
-use super::builder::Settings;
+use super::{InformerStatus, builder::Settings};
 use crate::{
     delta::{Scope, delta_queue},
     dynamic::DynamicKind,
@@ -19,11 +19,11 @@ use crate::{
 /// The capacity of the queue between the reflectors of an informer and its cache.
 const QUEUE: usize = 1024;
 
-/// What an informer of a factory follows.
+/// The kind of an informer, and the form of its objects.
 #[derive(Clone)]
 pub(super) struct Followed {
     pub(super) kind: DynamicKind,
-    /// Whether the kind is known only at run time.
+    /// Whether the kind is a value, not a type.
     pub(super) is_dynamic: bool,
     /// Whether the server is asked for metadata only.
     pub(super) metadata_only: bool,
@@ -55,8 +55,11 @@ pub(super) trait AnyMember: Send + Sync {
     /// Everything that runs for the informer.
     fn tasks(&self) -> TaskTracker;
     fn sync_signal(&self) -> SyncReceiver;
-    /// Why the informer is not synced.
+    /// The sync signals of the handlers that have not handled the first list.
+    fn syncing_handlers(&self) -> Vec<SyncReceiver>;
+    /// Why the informer or one of its handlers is not synced.
     fn reason(&self) -> String;
+    fn status(&self) -> InformerStatus;
     fn generic(&self) -> GenericInformer;
     fn as_any(&self) -> &dyn Any;
 }
@@ -131,30 +134,55 @@ impl<K: Decodable> AnyMember for Member<K> {
         self.informer.sync_signal()
     }
 
+    fn syncing_handlers(&self) -> Vec<SyncReceiver> {
+        self.informer.inner().syncing_handlers()
+    }
+
     fn reason(&self) -> String {
-        if let Some(failure) = self.informer.failure() {
-            return failure.to_string();
+        let status = self.status();
+        match status.reason {
+            Some(reason) => reason,
+            None if !status.synced => "the first list is not complete".to_owned(),
+            None => match self.syncing_handlers().len() {
+                1 => "an event handler has not handled the first list".to_owned(),
+                handlers => format!("{handlers} event handlers have not handled the first list"),
+            },
         }
-        if self.informer.is_stopped() {
-            return "the informer was stopped".to_owned();
-        }
-        let reflectors = self.reflectors.lock();
-        let Some(reflectors) = &*reflectors else {
-            return "the informer was not started: call `start` after asking for it".to_owned();
+    }
+
+    fn status(&self) -> InformerStatus {
+        let mut status = InformerStatus {
+            resource: self.resource(),
+            metadata_only: self.followed.metadata_only,
+            synced: self.informer.has_synced(),
+            age: self.informer.age(),
+            problem: None,
+            failing_for: None,
+            reason: None,
         };
-        let reasons = reflectors.iter().filter_map(|reflector| {
-            let reason = match &*reflector.state.borrow() {
-                ReflectorState::Listing => "the first list is not complete".to_owned(),
-                ReflectorState::Waiting { reason, .. } => reason.to_string(),
-                ReflectorState::Watching => return None,
-            };
-            Some(match &reflector.scope {
-                Scope::All => reason,
-                Scope::Namespace(namespace) => format!("in namespace {namespace}: {reason}"),
-            })
-        });
-        let reasons = reasons.collect::<Vec<_>>().join(", ");
-        if reasons.is_empty() { "the first list is being applied".to_owned() } else { reasons }
+        if let Some(failure) = self.informer.failure() {
+            status.reason = Some(failure.to_string());
+        } else if self.informer.is_stopped() {
+            status.reason = Some("the informer was stopped".to_owned());
+        } else if let Some(reflectors) = &*self.reflectors.lock() {
+            let mut reasons = Vec::new();
+            for ReflectorHandle { scope, state } in reflectors {
+                let ReflectorState::Waiting { problem, reason, since, .. } = &*state.borrow() else {
+                    continue;
+                };
+                if status.failing_for.is_none_or(|longest| longest < since.elapsed()) {
+                    (status.problem, status.failing_for) = (Some(*problem), Some(since.elapsed()));
+                }
+                reasons.push(match scope {
+                    Scope::All => reason.to_string(),
+                    Scope::Namespace(namespace) => format!("in namespace {namespace}: {reason}"),
+                });
+            }
+            status.reason = (!reasons.is_empty()).then(|| reasons.join(", "));
+        } else {
+            status.reason = Some("the informer was not started: call `start` after requesting it".to_owned());
+        }
+        status
     }
 
     fn generic(&self) -> GenericInformer {

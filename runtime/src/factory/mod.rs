@@ -1,11 +1,32 @@
 //! The factory: owns one informer per type, starts them and stops them.
 //!
 //! - **One informer per type.** Requesting the same type twice returns the same informer, with one watch.
-//!   For a kind that is known only at run time it is one per type and kind; see [`dynamic`](crate::dynamic).
+//!   For a [dynamic kind](crate::dynamic) it is one per type and kind.
 //! - **`start` can be called any number of times.** It starts the informers that do not run yet.
 //! - **An informer can be stopped without the others.** It does not start again.
 //! - **`wait_for_cache_sync` has a deadline.** Its error names each type that did not sync, and why. `synced`
 //!   has none, and logs what it waits for.
+//! - **`status` says how current each cache is.** A cache that was synced once stays readable when its resource
+//!   can no longer be watched; see below.
+//!
+//! # Readiness
+//!
+//! An informer waits for a resource that the server does not serve, at the start and later. If the definition of
+//! a custom resource is deleted, or comes back with another scope or without this version, the informer keeps
+//! its last objects, and still counts as synced. [`InformerFactory::status`] shows it as
+//! [`Problem::Absent`](crate::reflector::Problem::Absent). A program decides how long it accepts that:
+//!
+//! ```
+//! use std::time::Duration;
+//! use genclient_runtime::InformerFactory;
+//!
+//! fn is_ready(factory: &InformerFactory) -> bool {
+//!     let patience = Duration::from_secs(300);
+//!     factory.status().iter().all(|informer| {
+//!         informer.synced && informer.failing_for.is_none_or(|failing| failing < patience)
+//!     })
+//! }
+//! ```
 //!
 //! # Caching less
 //!
@@ -16,7 +37,7 @@
 //!   [`keep_managed_fields`](InformerFactoryBuilder::keep_managed_fields) is set.
 //! - [`InformerFactoryBuilder::transform`] drops fields of a type before it is cached.
 //! - [`InformerFactory::metadata_informer`] requests only the metadata from the server.
-//! - A slim type has only the fields that you need; the rest is skipped while decoding. It is a struct
+//! - A slim type has only the fields that you need; all others are skipped while decoding. It is a struct
 //!   that implements `Deserialize`, [`CacheObject`](crate::object::CacheObject) and [`Watched`], and works
 //!   like any other type:
 //!
@@ -58,6 +79,7 @@
 
 mod builder;
 mod member;
+mod shared;
 
 use std::{any::TypeId, fmt, sync::Arc, time::Duration};
 
@@ -67,14 +89,16 @@ use parking_lot::Mutex;
 use tokio::{runtime::Handle, time::Instant};
 use tokio_util::task::TaskTracker;
 
+pub(crate) use self::shared::FactoryUse;
 use self::{
     builder::Settings,
     member::{AnyMember, Followed, Member},
 };
 use crate::{
     dynamic::DynamicKind,
-    informer::{GenericInformer, ResyncTooShort, SharedInformer},
+    informer::{GenericInformer, ResyncTooShort, SharedInformer, SyncReceiver},
     object::{Decodable, Watched},
+    reflector::Problem,
     selector::ParseSelectorError,
 };
 
@@ -122,7 +146,7 @@ pub enum CacheSyncError {
 pub struct NotSynced {
     /// The resource, such as `networks.samplecrd.k8s.io/v1`.
     pub resource: String,
-    /// Why it did not sync.
+    /// Why the informer or one of its handlers is not synced.
     pub reason: String,
 }
 
@@ -151,10 +175,32 @@ impl fmt::Display for EndedInformer {
     }
 }
 
+/// How current the cache of an informer is; returned by [`InformerFactory::status`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InformerStatus {
+    /// The resource, such as `networks.samplecrd.k8s.io/v1`.
+    pub resource: String,
+    /// Whether the informer caches metadata only.
+    pub metadata_only: bool,
+    /// Whether the first list is in the cache. This remains true when the server later fails.
+    pub synced: bool,
+    /// The time since the cache last changed or was confirmed to be current; see
+    /// [`SharedInformer::age`](crate::SharedInformer::age).
+    pub age: Option<Duration>,
+    /// Why the resource cannot be listed or watched at present. Of several namespaces, this is the one that has
+    /// failed for the longest time.
+    pub problem: Option<Problem>,
+    /// How long attempts have failed with this problem.
+    pub failing_for: Option<Duration>,
+    /// Why the informer does not run or cannot follow its resource, in words.
+    pub reason: Option<String>,
+}
+
 /// The interval at which a cache that does not sync is logged.
 const SYNC_REPORT: Duration = Duration::from_secs(10);
 
-/// Owns one shared informer per type, or per type and run-time kind. Cheap to clone.
+/// Owns one shared informer per type, or per type and dynamic kind. Cheap to clone.
 ///
 /// An informer runs until [`shutdown`](Self::shutdown), until it is stopped, or until the last handle to
 /// it is dropped: the factory and its clones, the informer itself, its listers, indexes and streams.
@@ -178,13 +224,15 @@ struct Members {
     /// Why the factory cannot start.
     fault: Option<FactoryError>,
     is_shut_down: bool,
+    /// How many control loops run with the factory.
+    uses: usize,
 }
 
-/// What distinguishes the informers of a factory.
+/// The identity of an informer in its factory.
 #[derive(PartialEq, Eq, Hash)]
 struct MemberKey {
     object: TypeId,
-    /// The kind, if the type does not say it.
+    /// The kind, if it is dynamic.
     kind: Option<DynamicKind>,
     metadata_only: bool,
 }
@@ -221,7 +269,7 @@ impl InformerFactory {
     /// Returns an informer that requests and caches only the metadata of a type, for the names, labels
     /// and owners of many large objects.
     ///
-    /// It is not the informer that [`informer`](Self::informer) returns, and has its own watch.
+    /// This informer and that of [`informer`](Self::informer) are separate, each with its own watch.
     pub fn metadata_informer<K>(&self) -> SharedInformer<PartialObjectMeta<K>>
     where
         PartialObjectMeta<K>: Watched,
@@ -229,7 +277,7 @@ impl InformerFactory {
         self.static_member()
     }
 
-    /// Returns the informer of a kind that is known only at run time; see [`dynamic`](crate::dynamic).
+    /// Returns the informer of a [dynamic kind](crate::dynamic).
     ///
     /// ```
     /// # use genclient_runtime::{InformerFactory, SharedInformer, dynamic::DynamicKind};
@@ -239,13 +287,12 @@ impl InformerFactory {
     /// }
     /// ```
     ///
-    /// If the type of the kind is requested too, that is another informer with its own watch.
+    /// The informer of a static type of the same kind is separate, with its own watch.
     pub fn dynamic_informer(&self, kind: &DynamicKind) -> SharedInformer<DynamicObject> {
         self.dynamic_member(kind, false)
     }
 
-    /// Returns an informer that requests and caches only the metadata of a kind that is known only at run
-    /// time.
+    /// Returns an informer that requests and caches only the metadata of a dynamic kind.
     pub fn dynamic_metadata_informer(
         &self,
         kind: &DynamicKind,
@@ -253,9 +300,9 @@ impl InformerFactory {
         self.dynamic_member(kind, true)
     }
 
-    /// Returns an informer that decodes the objects of a kind as `K`, a type that need not know the kind.
+    /// Returns an informer that decodes the objects of a kind as `K`. The type need not belong to the kind.
     ///
-    /// One type can so be used for several kinds that have some fields in common:
+    /// One type can serve several kinds that have some fields in common:
     ///
     /// ```
     /// use genclient_runtime::{InformerFactory, SharedInformer, dynamic::DynamicKind, object::CacheObject};
@@ -288,10 +335,11 @@ impl InformerFactory {
         self.dynamic_member(kind, false)
     }
 
-    /// Stops and forgets the informers of a kind that is known only at run time, and returns whether there
-    /// were any. The next request of the kind creates a new informer.
+    /// Stops and removes the informers of a dynamic kind. Returns `false` if the factory has none. The next
+    /// request of the kind creates a new informer.
     ///
-    /// Use it when a definition is deleted: its informer would wait for it to appear again.
+    /// Call it when the definition of the kind is deleted. Otherwise the informer waits until the definition
+    /// exists again.
     pub fn remove_dynamic(&self, kind: &DynamicKind) -> bool {
         let mut members = self.inner.members.lock();
         let removed = members.requested.extract_if(.., |(key, _)| key.kind.as_ref() == Some(kind));
@@ -317,20 +365,21 @@ impl InformerFactory {
     fn member<K: Decodable>(&self, key: MemberKey, followed: impl FnOnce() -> Followed) -> SharedInformer<K> {
         let mut members = self.inner.members.lock();
         let is_shut_down = members.is_shut_down;
-        let place = members.requested.iter().position(|(other, _)| *other == key).unwrap_or_else(|| {
+        let index = members.requested.iter().position(|(other, _)| *other == key).unwrap_or_else(|| {
             members.requested.push((key, Arc::new(Member::<K>::new(followed(), &self.inner.settings))));
             members.requested.len() - 1
         });
-        let informer = Member::<K>::informer_of(members.requested[place].1.as_ref());
+        let informer = Member::<K>::informer_of(members.requested[index].1.as_ref());
         if is_shut_down {
             informer.stop();
         }
         informer
     }
 
-    /// Returns the informer of a resource, if it was requested before. Of several, the one with the most is
-    /// returned: whole objects of a static type, then those of a kind that is known only at run time, then
-    /// metadata. Of two static types of one resource it is the one that was requested first.
+    /// Returns the informer of a resource, if it was requested before.
+    ///
+    /// Of several, it prefers whole objects of a static type, then whole objects of a dynamic kind, then
+    /// metadata. Of two static types it returns the one that was requested first.
     pub fn for_resource(&self, resource: &GroupVersionResource) -> Option<GenericInformer> {
         let mut members = self.members();
         members.retain(|member| member.followed().kind.resource() == *resource);
@@ -344,8 +393,8 @@ impl InformerFactory {
     /// Starts every informer that does not run yet. Call it within a Tokio runtime, on which the watches
     /// and the handlers then run, and again after requesting further types.
     ///
-    /// A factory with a bad value starts nothing; [`wait_for_cache_sync`](Self::wait_for_cache_sync)
-    /// returns why.
+    /// A factory with an invalid value starts nothing; [`wait_for_cache_sync`](Self::wait_for_cache_sync)
+    /// and [`synced`](Self::synced) return the error.
     pub fn start(&self) {
         let mut members = self.inner.members.lock();
         if members.is_shut_down {
@@ -370,43 +419,68 @@ impl InformerFactory {
         }
     }
 
-    /// Waits until every requested informer is synced.
+    /// Waits until every requested informer is synced. It does not wait for event handlers.
     ///
     /// # Errors
     ///
-    /// Returns an error after the deadline, or when an informer can no longer sync. It names each type
+    /// Returns an error at the deadline, or as soon as an informer can no longer sync. It names each type
     /// that is not synced, and why.
     pub async fn wait_for_cache_sync(&self, deadline: Duration) -> Result<(), CacheSyncError> {
+        self.wait(deadline, false).await
+    }
+
+    /// Waits until every requested informer is synced and each of its event handlers has handled the first
+    /// list, and logs every ten seconds what is missing.
+    ///
+    /// It has no deadline, also not for an informer that was stopped; see
+    /// [`informer_ended`](Self::informer_ended). A handler that was removed counts as synced.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the factory cannot start.
+    pub async fn synced(&self) -> Result<(), FactoryError> {
+        loop {
+            let next_report = Instant::now() + SYNC_REPORT;
+            match self.wait(SYNC_REPORT, true).await {
+                Ok(()) => return Ok(()),
+                Err(CacheSyncError::Factory(fault)) => return Err(fault),
+                Err(error) => tracing::info!("still waiting for informer caches to sync: {error}"),
+            }
+            tokio::time::sleep_until(next_report).await;
+        }
+    }
+
+    /// Waits for each informer, and for its handlers if they are included.
+    async fn wait(&self, deadline: Duration, with_handlers: bool) -> Result<(), CacheSyncError> {
         if let Some(fault) = self.inner.members.lock().fault.clone() {
             return Err(fault.into());
         }
         let members = self.members();
-        let all = join_all(members.iter().map(|member| member.sync_signal().wait()));
-        // Whether they synced, ended or timed out is found out below, for each of them.
+        let handlers = |member: &Arc<dyn AnyMember>| match with_handlers {
+            true => member.syncing_handlers(),
+            false => Vec::new(),
+        };
+        let all = join_all(members.iter().map(|member| async {
+            member.sync_signal().wait().await;
+            join_all(handlers(member).into_iter().map(SyncReceiver::wait)).await;
+        }));
+        // The outcome of each informer is checked below.
         let _ = tokio::time::timeout(deadline, all).await;
         let late: Vec<_> = members
             .iter()
-            .filter(|member| !member.sync_signal().is_synced())
+            .filter(|member| !member.sync_signal().is_synced() || !handlers(member).is_empty())
             .map(|member| NotSynced { resource: member.resource(), reason: member.reason() })
             .collect();
         if late.is_empty() { Ok(()) } else { Err(CacheSyncError::NotSynced(late)) }
     }
 
-    /// Waits until every requested informer is synced, however long that takes, and logs every ten seconds
-    /// what it is waiting for.
-    ///
-    /// A factory with a bad value never syncs; see [`try_build`](InformerFactoryBuilder::try_build).
-    pub async fn synced(&self) {
-        loop {
-            let next_report = Instant::now() + SYNC_REPORT;
-            let Err(error) = self.wait_for_cache_sync(SYNC_REPORT).await else { return };
-            tracing::info!("still waiting for informer caches to sync: {error}");
-            tokio::time::sleep_until(next_report).await;
-        }
+    /// Returns the status of every requested informer, sorted by resource.
+    pub fn status(&self) -> Vec<InformerStatus> {
+        self.members().iter().map(|member| member.status()).collect()
     }
 
-    /// Waits until one of the informers that were requested before the call ends, for any reason, and returns
-    /// which one and why.
+    /// Waits until an informer ends, for any reason. It considers the informers that were requested before the
+    /// call.
     pub async fn informer_ended(&self) -> EndedInformer {
         let members = self.members();
         if members.is_empty() {
@@ -421,21 +495,26 @@ impl InformerFactory {
         }
     }
 
-    /// Stops every informer, and waits until their watches are closed and their handlers have returned.
+    /// Stops every informer, and waits until their watches are closed and their handlers have returned. The
+    /// caches can still be read.
     ///
-    /// A handler that blocks forever blocks this call too; use a timeout if that can happen. A later call
-    /// waits again. The caches can still be read.
+    /// A handler that never returns blocks this call; use a timeout if that can happen. Every call waits, not
+    /// only the first.
     pub async fn shutdown(&self) {
-        self.inner.members.lock().is_shut_down = true;
-        let members = self.members();
-        members.iter().for_each(|member| member.stop());
+        self.stop();
         let mut tasks = self.inner.members.lock().ending.clone();
-        tasks.extend(members.iter().map(|member| member.tasks()));
+        tasks.extend(self.members().iter().map(|member| member.tasks()));
         join_all(tasks.iter().map(|tasks| {
             tasks.close();
             tasks.wait()
         }))
         .await;
+    }
+
+    /// Stops every informer.
+    fn stop(&self) {
+        self.inner.members.lock().is_shut_down = true;
+        self.members().iter().for_each(|member| member.stop());
     }
 
     /// The informers, sorted by the name of their resource; those of one resource in the order of their

@@ -14,7 +14,11 @@ use tokio::{
 use tokio_util::task::TaskTracker;
 
 use super::{
-    EventHandler, InformerConfig, core::Core, handler::deliver, metrics::InformerMetrics, signal::SyncSender,
+    EventHandler, InformerConfig,
+    core::Core,
+    handler::deliver,
+    metrics::InformerMetrics,
+    signal::{SyncReceiver, SyncSender},
     subscriber::Subscriber,
 };
 use crate::{
@@ -71,6 +75,8 @@ struct Registry<K> {
     new: Vec<NewListener<K>>,
     /// Every listener.
     all: Vec<Arc<Subscriber<K>>>,
+    /// The handlers that may still have to handle the first list.
+    syncing: Vec<SyncReceiver>,
     metrics: InformerMetrics,
 }
 
@@ -128,6 +134,7 @@ impl<K: CacheObject> Inner<K> {
                 runtime: None,
                 new: Vec::new(),
                 all: Vec::new(),
+                syncing: Vec::new(),
                 metrics,
             }),
             synced: SyncSender::new(),
@@ -154,6 +161,10 @@ impl<K: CacheObject> Inner<K> {
         if registry.phase == Phase::Ended {
             return Registered::Ended(subscriber);
         }
+        registry.syncing.retain(SyncReceiver::is_waiting);
+        if handler.is_some() {
+            registry.syncing.push(subscriber.synced());
+        }
         let mut new = NewListener { subscriber: subscriber.clone(), resync, handler };
         if let Some(runtime) = registry.runtime.clone() {
             self.spawn_handler(&mut new, &runtime, &registry.metrics);
@@ -169,6 +180,13 @@ impl<K: CacheObject> Inner<K> {
         self.registered.notify_one();
         panics::drop_caught(removed);
         Registered::Open(subscriber)
+    }
+
+    /// The sync signals of the handlers that have not handled the first list.
+    pub(crate) fn syncing_handlers(&self) -> Vec<SyncReceiver> {
+        let mut syncing = self.registry.lock().syncing.clone();
+        syncing.retain(SyncReceiver::is_waiting);
+        syncing
     }
 
     /// Spawns the task that calls a handler. A quick handler is called by the informer itself.

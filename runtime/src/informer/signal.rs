@@ -57,6 +57,11 @@ impl SyncReceiver {
         *self.0.borrow() == Signal::Synced
     }
 
+    /// Whether it is not known yet if the signal will be sent.
+    pub(crate) fn is_waiting(&self) -> bool {
+        *self.0.borrow() == Signal::Waiting
+    }
+
     /// Waits for the signal. Returns `false` if it will never be sent.
     pub(crate) async fn wait(mut self) -> bool {
         self.0
