@@ -2,7 +2,7 @@
 //!
 //! # Guarantees
 //! - **Workers start when every cache is synced**, and when every event handler has handled the first list.
-//!   Until then the log says every ten seconds what is missing, for example the definition of a custom resource.
+//!   Until then the log lists the missing caches and handlers every ten seconds, and why they are missing.
 //! - **A shutdown is orderly and bounded.** The queue refuses keys, and running keys may finish. Then the tasks
 //!   end, so a lease is held until the last key is written. Then the last events are sent, and the informers
 //!   stop. Each step has a deadline, and the defaults add up to 29 seconds: Kubernetes kills a pod after 30.
@@ -155,7 +155,7 @@ impl<T: Key + fmt::Display> ControlLoop<T> {
         let ended = tokio::select! {
             biased;
             () = &mut shutdown => {
-                tracing::info!("asked to stop before the caches were synced");
+                tracing::info!("the shutdown began before the caches were synced");
                 Some(Ok(()))
             }
             ended = informer_ended(&factories) => Some(Err(ended)),

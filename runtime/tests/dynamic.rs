@@ -169,7 +169,7 @@ async fn a_metadata_informer_requests_only_metadata_and_has_its_own_watch() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_settings_of_the_factory_apply_to_kinds_known_at_run_time() {
+async fn the_settings_of_the_factory_apply_to_dynamic_kinds() {
     let (client, log) = in_process(without_streaming(|request: Received| {
         let mut object = widget("a", 5);
         match request.path.split("/namespaces/").nth(1).and_then(|path| path.split('/').next()) {
@@ -228,7 +228,7 @@ async fn the_settings_of_the_factory_apply_to_kinds_known_at_run_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_says_its_kind_and_has_no_managed_fields() {
+async fn an_object_has_its_kind_and_no_managed_fields() {
     let (factory, _log) = factory_over(script([
         Answer::json(list(10, [widget("a", 5), config_map("b", 6)])),
         Answer::watch([modified(config_map("a", 11))]),
@@ -243,7 +243,7 @@ async fn an_object_says_its_kind_and_has_no_managed_fields() {
         let types = object.types.clone().expect("it says its kind");
         format!("{} {}", types.api_version, types.kind)
     };
-    assert_eq!(kind_of("b"), "v1 ConfigMap", "what the server says stays");
+    assert_eq!(kind_of("b"), "v1 ConfigMap", "the kind from the server is kept");
     informer.caught_up_to_version("11", DEADLINE).await.expect("it catches up");
     assert_eq!(kind_of("a"), "v1 ConfigMap");
     let (factory, _log) = factory_over(script([Answer::json(list(10, [widget("a", 5)]))]));
@@ -347,14 +347,14 @@ async fn a_removed_kind_closes_its_watches_and_can_be_requested_anew() {
         }
         _ => one_of_each(request),
     });
-    let (removed, stays) = (factory.dynamic_informer(&widgets()), factory.dynamic_informer(&gadgets()));
+    let (removed, kept) = (factory.dynamic_informer(&widgets()), factory.dynamic_informer(&gadgets()));
     factory.start();
     factory.wait_for_cache_sync(DEADLINE).await.expect("they sync");
     quiet().await;
     assert!(factory.remove_dynamic(&widgets()));
     assert!(!factory.remove_dynamic(&widgets()));
     writer.closed().await;
-    assert!(removed.is_stopped() && !stays.is_stopped());
+    assert!(removed.is_stopped() && !kept.is_stopped());
     assert!(factory.for_resource(&widgets().resource()).is_none());
     let again = factory.dynamic_informer(&widgets());
     factory.start();

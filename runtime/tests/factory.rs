@@ -73,11 +73,11 @@ async fn a_handler_gets_the_events_of_the_list_and_of_the_watch() {
         ]),
     ]));
     let informer = factory.informer::<ConfigMap>();
-    let heard = Arc::new(AtomicUsize::new(0));
+    let events = Arc::new(AtomicUsize::new(0));
     informer.add_event_handler({
-        let heard = heard.clone();
+        let events = events.clone();
         move |_: &Event<ConfigMap>| {
-            heard.fetch_add(1, Ordering::Relaxed);
+            events.fetch_add(1, Ordering::Relaxed);
         }
     });
     factory.start();
@@ -89,7 +89,7 @@ async fn a_handler_gets_the_events_of_the_list_and_of_the_watch() {
     assert_eq!(a.data.as_ref().map(|data| data["version"].as_str()), Some("11"));
     assert_eq!(a.metadata.managed_fields, None);
     quiet().await;
-    assert!(heard.load(Ordering::Relaxed) >= 2);
+    assert!(events.load(Ordering::Relaxed) >= 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -118,14 +118,14 @@ async fn an_informer_can_be_stopped_without_the_others_and_does_not_start_again(
         false if request.is_watch() => events.lock().unwrap().take().unwrap_or(Answer::Refuse),
         _ => one_of_each(request),
     });
-    let (stopped, stays) = (factory.informer::<Secret>(), factory.informer::<ConfigMap>());
+    let (stopped, kept) = (factory.informer::<Secret>(), factory.informer::<ConfigMap>());
     factory.start();
     factory.wait_for_cache_sync(DEADLINE).await.expect("both sync");
     quiet().await;
     stopped.stop();
     secrets.closed().await;
     writer.event(modified(config_map("a", 20)));
-    stays.caught_up_to_version("20", DEADLINE).await.expect("the other one still runs");
+    kept.caught_up_to_version("20", DEADLINE).await.expect("the other one still runs");
     assert_eq!(stopped.store().len(), 1, "its cache can still be read");
     factory.start();
     assert!(factory.informer::<Secret>().is_stopped(), "it does not start again");
@@ -219,7 +219,7 @@ async fn shutdown_closes_the_watches_and_waits_for_the_handlers() {
     factory.shutdown().await;
     factory.shutdown().await;
     writer.closed().await;
-    assert_eq!(Arc::strong_count(&dropped), 1, "the handler is gone");
+    assert_eq!(Arc::strong_count(&dropped), 1, "the handler is dropped");
     assert!(registration.is_removed());
     let requests = log.len();
     factory.start();
@@ -581,19 +581,19 @@ async fn no_transform_runs_after_a_shutdown() {
 async fn a_handler_that_shuts_its_own_factory_down_waits_for_itself_and_for_nobody_else() {
     let (factory, _log) = factory_over(one_of_each);
     let informer = factory.informer::<ConfigMap>();
-    let (told, hears) = std::sync::mpsc::channel();
+    let (sender, timed_out) = std::sync::mpsc::channel();
     informer.add_event_handler({
         let (factory, runtime) = (factory.clone(), tokio::runtime::Handle::current());
         move |_: &Event<ConfigMap>| {
             let shutdown =
                 async { tokio::time::timeout(Duration::from_millis(100), factory.shutdown()).await };
-            told.send(runtime.block_on(shutdown).is_err()).expect("the test listens");
+            sender.send(runtime.block_on(shutdown).is_err()).expect("the test still runs");
         }
     });
     factory.start();
     informer.stopped().await;
     tokio::time::timeout(DEADLINE, factory.shutdown()).await.expect("the handler has returned");
-    assert_eq!(hears.try_recv(), Ok(true));
+    assert_eq!(timed_out.try_recv(), Ok(true));
 }
 
 #[tokio::test(start_paused = true)]

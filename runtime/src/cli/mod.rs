@@ -36,8 +36,8 @@
 //!   `KUBECONFIG` or `~/.kube/config`, or else the service account of its pod.
 //! - **The first SIGINT or SIGTERM completes [`Shutdown`], the second exits with 1 at once.** On Windows both
 //!   are Ctrl-C.
-//! - **The log shows each failure of the API server once.** The clients' own lines for each attempt are hidden,
-//!   unless `-vv` or `RUST_LOG` asks for them.
+//! - **The log shows each failure of the API server once.** It hides the clients' own lines for each attempt,
+//!   except with `-vv` or `RUST_LOG`.
 //! - **The exit code** is 0 after an orderly end, 1 after an error, which is logged, and 2 for invalid flags.
 
 mod cluster;

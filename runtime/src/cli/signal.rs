@@ -87,3 +87,18 @@ impl Signals {
         "Ctrl-C"
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn all_clones_complete_at_the_same_signal() {
+        let (first, stop) = oneshot::channel();
+        let shutdown = Shutdown(stop.map(drop).boxed().shared());
+        let mut clone = shutdown.clone();
+        assert!(futures::poll!(&mut clone).is_pending());
+        first.send(()).unwrap();
+        tokio::join!(shutdown, clone);
+    }
+}

@@ -21,8 +21,8 @@ pub enum DiscoverError {
     NotServed {
         /// The requested kind or resource, with its group and version.
         wanted: String,
-        /// Similar resources that the server serves: those of the same group and version with a similar name,
-        /// or other versions of the group.
+        /// Resources that the server serves instead: similar names in the same group and version, or other
+        /// versions of the group.
         similar: Vec<String>,
     },
     /// The server serves the kind, but without the verbs `list` and `watch`.
@@ -60,7 +60,7 @@ const NEEDED: [&str; 2] = ["list", "watch"];
 const SUGGESTED: usize = 3;
 
 impl DynamicKind {
-    /// Asks the server for the kind behind a resource.
+    /// Discovers the kind of a resource.
     ///
     /// It sends one request and does not repeat it. A definition that was just created may take a moment to be
     /// served.
@@ -79,7 +79,7 @@ impl DynamicKind {
         lookup.find(resource, |served| served.name == *resource).await
     }
 
-    /// Asks the server for a kind by its name, such as `Widget`.
+    /// Discovers a kind by its name, such as `Widget`.
     ///
     /// # Errors
     ///

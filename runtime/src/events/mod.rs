@@ -1,4 +1,4 @@
-//! Kubernetes events, which show users what happened to their objects.
+//! Kubernetes events about the objects of a controller.
 //!
 //! # Guarantees
 //! - **Recording never blocks and never fails.** [`EventRecorder::normal`] and

@@ -92,7 +92,7 @@ impl<F: From<InformerFactory>> InformerFactoryBuilder<F> {
         self
     }
 
-    /// Restricts the informers to these namespaces, such as those of a flag. An empty list means all.
+    /// Restricts the informers to these namespaces. An empty list means all.
     #[must_use]
     pub fn namespaces(mut self, namespaces: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.settings.namespaces.extend(namespaces.into_iter().map(Into::into));

@@ -25,7 +25,7 @@ pub(super) struct Followed {
     pub(super) kind: DynamicKind,
     /// Whether the kind is a value, not a type.
     pub(super) is_dynamic: bool,
-    /// Whether the server is asked for metadata only.
+    /// Whether requests are for metadata only.
     pub(super) metadata_only: bool,
 }
 

@@ -5,7 +5,7 @@
 //! - **`start` can be called any number of times.** It starts the informers that do not run yet.
 //! - **An informer can be stopped without the others.** It does not start again.
 //! - **`wait_for_cache_sync` has a deadline.** Its error names each type that did not sync, and why. `synced`
-//!   has none, and logs what it waits for.
+//!   has no deadline. It logs every ten seconds which types and handlers are missing.
 //! - **`status` says how current each cache is.** A cache that was synced once stays readable when its resource
 //!   can no longer be watched; see below.
 //!
@@ -170,8 +170,8 @@ pub struct EndedInformer {
 
 impl fmt::Display for EndedInformer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = if self.metadata_only { "metadata informer" } else { "informer" };
-        write!(f, "the {what} of {}", self.resource)
+        let form = if self.metadata_only { "metadata informer" } else { "informer" };
+        write!(f, "the {form} of {}", self.resource)
     }
 }
 
@@ -188,8 +188,8 @@ pub struct InformerStatus {
     /// The time since the cache last changed or was confirmed to be current; see
     /// [`SharedInformer::age`](crate::SharedInformer::age).
     pub age: Option<Duration>,
-    /// Why the resource cannot be listed or watched at present. Of several namespaces, this is the one that has
-    /// failed for the longest time.
+    /// Why the resource cannot be listed or watched at present. If several namespaces fail, the longest failure
+    /// counts.
     pub problem: Option<Problem>,
     /// How long attempts have failed with this problem.
     pub failing_for: Option<Duration>,
@@ -269,7 +269,7 @@ impl InformerFactory {
     /// Returns an informer that requests and caches only the metadata of a type, for the names, labels
     /// and owners of many large objects.
     ///
-    /// This informer and that of [`informer`](Self::informer) are separate, each with its own watch.
+    /// The informer of [`informer`](Self::informer) is separate, with its own watch.
     pub fn metadata_informer<K>(&self) -> SharedInformer<PartialObjectMeta<K>>
     where
         PartialObjectMeta<K>: Watched,
@@ -517,8 +517,7 @@ impl InformerFactory {
         self.members().iter().for_each(|member| member.stop());
     }
 
-    /// The informers, sorted by the name of their resource; those of one resource in the order of their
-    /// first request.
+    /// The informers, sorted by the name of their resource, then by their first request.
     fn members(&self) -> Vec<Arc<dyn AnyMember>> {
         let mut members: Vec<_> =
             self.inner.members.lock().requested.iter().map(|(_, member)| Arc::clone(member)).collect();

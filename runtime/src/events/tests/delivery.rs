@@ -1,4 +1,4 @@
-//! The way of an event to the server, and odd servers.
+//! The delivery of events, also to servers that fail or answer in unusual ways.
 
 use kube::Resource as _;
 use serde_json::json;
@@ -127,7 +127,7 @@ async fn a_client_that_panics_costs_one_event() {
     let (server, recorder, metrics) = Server::start([Answer::Panic]);
     recorder.normal(&object("a"), "Synced", "lost");
     recorder.normal(&object("a"), "Synced", "sent");
-    assert_eq!(recorder.flush(MINUTE).await, 0, "the task goes on");
+    assert_eq!(recorder.flush(MINUTE).await, 0, "the task still runs");
     assert_eq!((sent(&metrics), dropped(&metrics)), (1, [0, 0, 0, 1]));
     assert_eq!(server.notes(), ["sent"]);
 }

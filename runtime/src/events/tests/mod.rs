@@ -18,7 +18,7 @@ use crate::metrics::test_recorder::TestRecorder;
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// A clock that goes with tokio's, so that it stands still while that is paused.
+/// A clock that follows tokio's, also while it is paused.
 fn clock() -> Timestamp {
     thread_local!(static START: (Timestamp, Instant) = (Timestamp::UNIX_EPOCH, Instant::now()));
     let passed = START.with(|&(start, instant)| (start, instant.elapsed()));
