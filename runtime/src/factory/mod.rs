@@ -14,7 +14,7 @@
 //! An informer waits for a resource that the server does not serve, at the start and later. If the definition of
 //! a custom resource is deleted, or comes back with another scope or without this version, the informer keeps
 //! its last objects, and still counts as synced. [`InformerFactory::status`] shows it as
-//! [`Problem::Absent`](crate::reflector::Problem::Absent). A program decides how long it accepts that:
+//! [`Problem::Absent`]. A program decides how long it accepts that:
 //!
 //! ```
 //! use std::time::Duration;
