@@ -7,6 +7,7 @@ use genclient_runtime::{
     control_loop::{ControlLoop, Ended},
     enqueue,
     events::EventRecorder,
+    informer::{EventHandler as _, quick},
     store::IndexError,
     workqueue::{ExponentialBackoff, RateLimiter},
 };
@@ -82,7 +83,7 @@ impl<P: Provider> Controller<P> {
         networks.informer().add_event_handler(enqueue::changed(&queue));
         let (meta_reconciler, meta_sweeper) = (reconciler.clone(), sweeper.clone());
         let mut enqueue = enqueue::changed(&queue);
-        objects.add_event_handler(move |event: &Event<NetworkMeta>| {
+        objects.add_event_handler(quick(move |event: &Event<NetworkMeta>| {
             match event {
                 Event::Deleted { last, final_state: FinalState::Observed } => {
                     let uid = last.metadata.uid.clone().unwrap_or_default();
@@ -92,8 +93,8 @@ impl<P: Provider> Controller<P> {
                 Event::Deleted { .. } => meta_sweeper.now.notify_one(),
                 _ => {}
             }
-            enqueue(event);
-        });
+            enqueue.on_event(event);
+        }));
         Ok(Self { factory, queue, reconciler, sweeper })
     }
 

@@ -1,5 +1,7 @@
 //! Event handlers that put the keys of objects into a work queue.
 //!
+//! These handlers are [quick](EventHandler::is_quick): the informer itself calls them, without a task or a thread.
+//!
 //! - **A resync queues nothing.** It delivers objects that did not change. A reconciliation that must run again
 //!   after some time returns [`Action::requeue`](crate::Action::requeue).
 //! - **The first list has low priority.** The keys of objects that existed before the handler are queued with
@@ -10,7 +12,7 @@
 use kube::Resource;
 
 use crate::{
-    informer::Event,
+    informer::{Event, EventHandler, quick},
     object::{CacheObject, ObjectKey, Watched},
     owner,
     store::Index,
@@ -26,13 +28,13 @@ use crate::{
 ///     deployments.add_event_handler(enqueue::changed(queue));
 /// }
 /// ```
-pub fn changed<K: CacheObject>(queue: &WorkQueue<ObjectKey>) -> impl FnMut(&Event<K>) + Send + use<K> {
+pub fn changed<K: CacheObject>(queue: &WorkQueue<ObjectKey>) -> impl EventHandler<K> + use<K> {
     let queue = queue.clone();
-    move |event| {
+    quick(move |event: &Event<K>| {
         if !event.is_resync() {
             add(&queue, event, [event.key()]);
         }
-    }
+    })
 }
 
 /// Returns a handler that queues the keys that a function returns for each object that is added, changed or
@@ -47,10 +49,7 @@ pub fn changed<K: CacheObject>(queue: &WorkQueue<ObjectKey>) -> impl FnMut(&Even
 ///     pods.add_event_handler(enqueue::map(nodes, node));
 /// }
 /// ```
-pub fn map<T, K, I, F>(
-    queue: &WorkQueue<T>,
-    keys: F,
-) -> impl FnMut(&Event<K>) + Send + 'static + use<T, K, I, F>
+pub fn map<T, K, I, F>(queue: &WorkQueue<T>, keys: F) -> impl EventHandler<K> + use<T, K, I, F>
 where
     T: Key,
     K: CacheObject,
@@ -58,7 +57,7 @@ where
     F: Fn(&K) -> I + Send + 'static,
 {
     let queue = queue.clone();
-    move |event| {
+    quick(move |event: &Event<K>| {
         if event.is_resync() {
             return;
         }
@@ -67,7 +66,7 @@ where
             add(&queue, event, keys(old).into_iter().filter(|key| !new.contains(key)));
         }
         add(&queue, event, new);
-    }
+    })
 }
 
 /// Returns a handler that queues the key of the controller of each object that is added, changed or deleted, if
@@ -82,7 +81,7 @@ where
 /// ```
 pub fn controller<O: Watched, K: CacheObject + Resource>(
     queue: &WorkQueue<ObjectKey>,
-) -> impl FnMut(&Event<K>) + Send + use<O, K> {
+) -> impl EventHandler<K> + use<O, K> {
     map(queue, |object: &K| owner::controller_key::<O>(object))
 }
 
@@ -90,7 +89,7 @@ pub fn controller<O: Watched, K: CacheObject + Resource>(
 /// deleted, whether they are its controller or not.
 pub fn owners<O: Watched, K: CacheObject + Resource>(
     queue: &WorkQueue<ObjectKey>,
-) -> impl FnMut(&Event<K>) + Send + use<O, K> {
+) -> impl EventHandler<K> + use<O, K> {
     map(queue, |object: &K| owner::owner_keys::<O>(object))
 }
 
@@ -120,13 +119,13 @@ pub fn owners<O: Watched, K: CacheObject + Resource>(
 pub fn referring<O: CacheObject, K: CacheObject>(
     queue: &WorkQueue<ObjectKey>,
     index: Index<O, ObjectKey>,
-) -> impl FnMut(&Event<K>) + Send + use<O, K> {
+) -> impl EventHandler<K> + use<O, K> {
     let queue = queue.clone();
-    move |event| {
+    quick(move |event: &Event<K>| {
         if !event.is_resync() {
             add(&queue, event, index.get(&event.key()).iter().map(|object| ObjectKey::of(&**object)));
         }
-    }
+    })
 }
 
 fn add<T: Key, K>(queue: &WorkQueue<T>, event: &Event<K>, keys: impl IntoIterator<Item = T>) {
@@ -148,12 +147,15 @@ mod tests {
     use super::*;
     use crate::informer::{Cause, FinalState};
 
-    type Handler<K> = Box<dyn FnMut(&Event<K>)>;
+    type Handler<K> = Box<dyn EventHandler<K>>;
 
     /// The keys that a handler queues for an event.
-    fn queued<K>(handler: impl Fn(&WorkQueue<ObjectKey>) -> Handler<K>, event: Event<K>) -> Vec<String> {
+    fn queued<K: 'static>(
+        handler: impl Fn(&WorkQueue<ObjectKey>) -> Handler<K>,
+        event: Event<K>,
+    ) -> Vec<String> {
         let queue = WorkQueue::new("test");
-        handler(&queue)(&event);
+        handler(&queue).on_event(&event);
         queue.shutdown_now().queued.iter().map(ToString::to_string).collect()
     }
 
@@ -242,7 +244,7 @@ mod tests {
         let queue = WorkQueue::new("test");
         let mut handler = changed(&queue);
         for (name, initial) in [("listed", true), ("other", true), ("created", false), ("other", false)] {
-            handler(&Event::Added { object: Arc::new(config_map(name)), initial });
+            handler.on_event(&Event::Added { object: Arc::new(config_map(name)), initial });
         }
         let order: Vec<_> = queue.shutdown_now().queued.into_iter().map(|key| key.name).collect();
         assert_eq!(order, ["created", "other", "listed"]);

@@ -16,6 +16,7 @@ use genclient_runtime::{
     control_loop::{ControlLoop, Ended},
     enqueue,
     events::{EventRecorder, Reporter},
+    informer::EventHandler as _,
 };
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use parking_lot::Mutex;
@@ -398,7 +399,7 @@ async fn a_change_is_reconciled_before_the_keys_of_the_first_list() {
         // A user creates an object.
         let mut created = ConfigMap::default();
         created.metadata.name = Some("created".to_owned());
-        enqueue::changed(&test.queue)(&Event::Added { object: Arc::new(created), initial: false });
+        enqueue::changed(&test.queue).on_event(&Event::Added { object: Arc::new(created), initial: false });
     };
     let (ended, ()) = tokio::join!(test.run(test.control_loop(), SECOND / 10), changed);
     assert_eq!(ended, Ok(()));
