@@ -34,7 +34,7 @@ use std::{any::Any, fmt, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures::{
     FutureExt,
-    future::{BoxFuture, FusedFuture, join_all, select_all, try_join_all},
+    future::{self, BoxFuture, FusedFuture, join_all, select_all, try_join_all},
 };
 use tokio::{task::JoinSet, time::timeout};
 
@@ -161,13 +161,13 @@ impl<T: Key + fmt::Display> ControlLoop<T> {
             ended = informer_ended(&factories) => Some(Err(ended)),
             synced = synced(&factories) => synced.err().map(Err),
         };
+        let mut parts = JoinSet::new();
         if let Some(ended) = ended {
-            stop_informers(factories, deadlines.stop).await;
+            stop(factories, parts, deadlines.stop).await;
             return ended;
         }
 
         tracing::info!(workers, "starting workers");
-        let mut parts = JoinSet::new();
         for (part, task) in tasks {
             parts.spawn(async move { (part, AssertUnwindSafe(task).catch_unwind().await) });
         }
@@ -196,14 +196,12 @@ impl<T: Key + fmt::Display> ControlLoop<T> {
         for key in &left.unfinished {
             tracing::warn!(%key, "this key was not finished before the deadline");
         }
-        if timeout(deadlines.stop, parts.shutdown()).await.is_err() {
-            tracing::warn!("a task blocks its thread and is left behind");
-        }
+        parts.abort_all();
         let unsent = match events {
             Some(events) => events.flush(deadlines.flush).await,
             None => 0,
         };
-        stop_informers(factories, deadlines.stop).await;
+        stop(factories, parts, deadlines.stop).await;
         tracing::info!(
             queued = left.queued.len(),
             delayed = left.delayed.len(),
@@ -249,16 +247,17 @@ async fn synced(factories: &[FactoryUse]) -> Result<(), Ended> {
 /// Waits until an informer of any factory ends.
 async fn informer_ended(factories: &[FactoryUse]) -> Ended {
     if factories.is_empty() {
-        return std::future::pending().await;
+        return future::pending().await;
     }
     let (ended, ..) = select_all(factories.iter().map(|factory| factory.informer_ended().boxed())).await;
     Ended::new(ended.to_string(), ended.reason)
 }
 
-/// Stops the informers of each factory that no other loop uses, and waits for their handlers.
-async fn stop_informers(factories: Vec<FactoryUse>, deadline: Duration) {
+/// Cancels the tasks, stops the informers of each factory that no other loop uses, and waits for them.
+async fn stop<P: Send + 'static>(factories: Vec<FactoryUse>, mut parts: JoinSet<P>, deadline: Duration) {
     let stopped: Vec<_> = factories.into_iter().filter_map(FactoryUse::end).collect();
-    if timeout(deadline, join_all(stopped.iter().map(InformerFactory::shutdown))).await.is_err() {
-        tracing::warn!("an event handler blocks its thread and is left behind");
+    let handlers = join_all(stopped.iter().map(InformerFactory::shutdown));
+    if timeout(deadline, future::join(parts.shutdown(), handlers)).await.is_err() {
+        tracing::warn!("a task or an event handler blocks its thread; the loop ends without it");
     }
 }
