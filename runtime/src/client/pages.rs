@@ -16,18 +16,17 @@ use crate::{
     error::{Error, Result},
 };
 
-/// How many objects a page has if the caller does not set a limit, as in client-go.
+/// The number of objects of a page if the caller does not set a limit, as in client-go.
 const PAGE_SIZE: u32 = 500;
 
 /// A list that is read page by page: a stream of pages.
 ///
-/// Only one page is held in memory, and the next one is requested when it is polled for. A page has up
-/// to 500 objects; `limit` in the parameters changes that.
+/// Only one page is held in memory, and the next one is requested when it is polled. A page has up to 500
+/// objects; `limit` in the parameters changes that.
 ///
-/// All pages show the state at one version. If reading takes so long that the server forgets that
-/// version, the remaining pages show a newer state: the server continues after the last object, so
-/// none is repeated, but changes to the earlier ones are not seen. [`all`](Self::all) starts over
-/// instead.
+/// All pages show the state at one version. If reading takes so long that the server forgets that version,
+/// the remaining pages show a newer state: the server continues after the last object, so it repeats none,
+/// but the pages miss changes to earlier objects. [`all`](Self::all) starts over instead.
 ///
 /// The stream ends after the last page or after an error.
 ///
@@ -63,14 +62,17 @@ enum State<K> {
 #[serde(bound = "K: ApiObject")]
 struct Page<K> {
     metadata: ListMeta,
-    items: Vec<K>,
+    // Go writes an empty list as `null`. A response without the field is not a list.
+    #[serde(deserialize_with = "Option::deserialize")]
+    items: Option<Vec<K>>,
 }
 
 impl<K> Page<K> {
-    /// The objects, with what the server leaves out of them.
-    fn completed(mut self, kind: &impl KindOf<K>) -> Vec<K> {
-        self.items.iter_mut().for_each(|object| kind.complete(object));
-        self.items
+    /// Returns the objects, and sets the fields that the server leaves out in a list.
+    fn completed(self, kind: &impl KindOf<K>) -> Vec<K> {
+        let mut objects = self.items.unwrap_or_default();
+        objects.iter_mut().for_each(|object| kind.complete(object));
+        objects
     }
 }
 
@@ -80,21 +82,20 @@ impl<K: ApiObject, D: KindOf<K>> Pages<K, D> {
         Self { client, params, resource_version: None, state: State::Ready }
     }
 
-    /// The version of the pages so far, from which a watch sees every later change. `None` before the
-    /// first page.
+    /// Returns the version of the pages so far, from which a watch sees every later change, or `None` before
+    /// the first page.
     pub fn resource_version(&self) -> Option<&str> {
         self.resource_version.as_deref()
     }
 
-    /// The objects of all pages, one by one.
+    /// Returns a stream of the objects of all pages.
     pub fn objects(self) -> impl Stream<Item = Result<K>> + Send {
         self.map_ok(|page| futures::stream::iter(page.into_iter().map(Ok))).try_flatten()
     }
 
-    /// Reads all pages that are left, and returns their objects as of one version.
+    /// Reads the remaining pages, and returns their objects as of one version.
     ///
-    /// If the server forgets that version in the meantime, the list is requested once more, as a
-    /// whole.
+    /// If the server forgets that version in the meantime, the whole list is requested once.
     pub async fn all(self) -> Result<Vec<K>> {
         let Self { client, params: first, .. } = self;
         let (mut params, mut objects) = (first.clone(), Vec::new());
@@ -115,7 +116,7 @@ impl<K: ApiObject, D: KindOf<K>> Pages<K, D> {
         }
     }
 
-    /// Takes a page, and decides what follows it.
+    /// Returns the objects of a page, and prepares the next one.
     fn take(&mut self, page: Page<K>) -> Vec<K> {
         self.resource_version = page.metadata.resource_version.clone();
         if let Some(token) = next_token(page.metadata.continue_.clone()) {
@@ -144,7 +145,7 @@ impl<K: ApiObject, D: KindOf<K>> Stream for Pages<K, D> {
                     pages.state = State::Ended;
                     match page {
                         Ok(page) => return Poll::Ready(Some(Ok(pages.take(page)))),
-                        // Once for each page: a server that gives only tokens is not asked for ever.
+                        // Once for each page, so that a server that sends only tokens causes no endless loop.
                         Err(error) => match newer_state(&error).filter(|_| !expired) {
                             Some(token) => {
                                 pages.params.continue_token = Some(token);
@@ -168,12 +169,13 @@ impl<K, D> Debug for Pages<K, D> {
     }
 }
 
-/// The token of the next page. The last page has none or an empty one.
+/// Returns the token of the next page. The last page has none or an empty one.
 fn next_token(token: Option<String>) -> Option<String> {
     token.filter(|token| !token.is_empty())
 }
 
-/// The token with which an expired list continues in a newer state. The server sends it with the error.
+/// Returns the token with which an expired list continues in a newer state. The server sends it with the
+/// error.
 fn newer_state(error: &Error) -> Option<String> {
     let status = error.status().filter(|_| error.is_expired())?;
     next_token(status.metadata.as_ref()?.continue_.clone())

@@ -30,7 +30,7 @@ fn last() -> Answer {
 }
 
 #[tokio::test]
-async fn each_page_is_requested_when_it_is_polled_for() {
+async fn each_page_is_requested_when_it_is_polled() {
     let (client, log) = served_by(script([first(), last()]));
     let mut pages = client.pages(&ListParams::default().labels("a=b").match_any());
     assert_eq!((log.len(), pages.resource_version()), (0, None));
@@ -108,6 +108,17 @@ async fn all_starts_over_with_the_whole_list_once_if_the_version_has_expired() {
     let params = ListParams::default().continue_token("mine");
     assert!(client.pages(&params).all().await.unwrap_err().is_expired());
     assert_eq!(log.len(), 1);
+}
+
+#[tokio::test]
+async fn an_empty_page_may_be_written_as_null() {
+    let empty = || Answer::text(200, r#"{"metadata":{"resourceVersion":"10"},"items":null}"#);
+    let (client, _log) = served_by(script([empty(), empty(), Answer::text(200, r#"{"metadata":{}}"#)]));
+    let pages = || client.pages(&ListParams::default());
+    assert!(pages().next().await.unwrap().unwrap().is_empty());
+    assert!(pages().all().await.unwrap().is_empty());
+    let error = pages().all().await.unwrap_err();
+    assert!(error.to_string().contains("missing field `items`"), "{error}");
 }
 
 #[tokio::test]
