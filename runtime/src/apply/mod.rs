@@ -94,6 +94,3 @@ pub trait ApplyConfiguration: Serialize {
     /// Returns the metadata of the configuration, which names the object.
     fn metadata(&self) -> &ObjectMetaApply;
 }
-
-#[cfg(test)]
-mod tests;

@@ -17,14 +17,14 @@ const PATH: &str = "/api/v1/namespaces/default/configmaps";
 /// A pair of the form that the generator writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
-struct ConfigMapApply {
+pub struct ConfigMapApply {
     #[serde(rename = "apiVersion", default)]
-    api_version: ApiVersion<ConfigMap>,
+    pub api_version: ApiVersion<ConfigMap>,
     #[serde(default)]
-    kind: Kind<ConfigMap>,
-    metadata: ObjectMetaApply,
+    pub kind: Kind<ConfigMap>,
+    pub metadata: ObjectMetaApply,
     #[serde(skip_serializing_if = "Option::is_none")]
-    data: Option<BTreeMap<String, String>>,
+    pub data: Option<BTreeMap<String, String>>,
 }
 
 impl ApplyConfiguration for ConfigMapApply {

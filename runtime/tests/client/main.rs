@@ -4,6 +4,7 @@ mod answers;
 mod apply;
 mod connect;
 mod dynamic;
+mod extract;
 mod limits;
 mod pages;
 mod requests;
