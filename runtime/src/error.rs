@@ -63,6 +63,14 @@ pub enum Cause {
     },
     /// The response was not complete within the timeout of the request.
     Timeout(Duration),
+    /// The request was not sent, because the [rate limit](crate::RestClient::rate_limit) of the client
+    /// would have delayed it by more than its timeout.
+    RateLimited {
+        /// The time until the rate limit would have admitted the request.
+        wait: Duration,
+        /// The timeout of the request.
+        timeout: Duration,
+    },
     /// The request was not sent because it cannot succeed.
     InvalidRequest(InvalidRequest),
 }
@@ -347,6 +355,11 @@ impl fmt::Display for Error {
             Cause::Kube(error) => write_chain(f, error),
             Cause::Decode { path, source } => write!(f, "the answer does not decode at {path}: {source}"),
             Cause::Timeout(limit) => write!(f, "no answer within {limit:?}"),
+            Cause::RateLimited { wait, timeout } => write!(
+                f,
+                "not sent: the client's rate limit would delay it by {wait:.1?}, longer than its timeout of \
+                 {timeout:?}; raise `RestClient::rate_limit`, or make fewer requests at a time"
+            ),
             Cause::InvalidRequest(error) => write!(f, "{error}"),
         }
     }
@@ -383,7 +396,7 @@ impl StdError for Error {
             Cause::Kube(error) => Some(error),
             Cause::Decode { source, .. } => Some(source),
             Cause::InvalidRequest(error) => error.source(),
-            Cause::Timeout(_) => None,
+            Cause::Timeout(_) | Cause::RateLimited { .. } => None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What all requests have in common: how they are sent, and how their answers are read.
+//! Sending requests and reading their responses.
 
 use std::{fmt, time::Duration};
 
@@ -11,7 +11,7 @@ use crate::{
     wire::{Call, decode, fetch},
 };
 
-/// A request that is complete but for its options, and the type of its answer.
+/// A request that is complete except for its options, and the type of its response.
 pub(super) struct Request<R> {
     client: RestClient,
     operation: Operation,
@@ -28,7 +28,7 @@ impl<R> Request<R> {
         Self::with_decoder(client, operation, call, decode)
     }
 
-    /// A request whose answer is not simply a JSON value of type `R`.
+    /// Creates a request whose response is not just a JSON value of type `R`.
     pub(super) fn with_decoder(
         client: RestClient,
         operation: Operation,
@@ -43,13 +43,13 @@ impl<R> Request<R> {
         self.timeout = Some(limit);
     }
 
-    /// For a part of a request that has a timeout as a whole.
+    /// Removes the timeout of a request that is a part of a larger one with a timeout.
     pub(super) fn without_timeout(mut self) -> Self {
         self.timeout = None;
         self
     }
 
-    /// Writes options into the call, unless it is invalid already.
+    /// Writes options into the call, unless it is already invalid.
     pub(super) fn with(mut self, options: impl FnOnce(Call) -> Result<Call, InvalidRequest>) -> Self {
         self.call = self.call.and_then(options);
         self
@@ -62,10 +62,10 @@ impl<R: 'static> Request<R> {
         Box::pin(async move {
             let fail = |cause| Error::new(operation.clone(), cause, None);
             let request = call.and_then(Call::build).map_err(|error| fail(Cause::InvalidRequest(error)))?;
-            let exchange = async {
-                client.admit().await;
-                fetch(client.client(), &operation, request).await
-            };
+            // The timeout starts when the request is sent: a request that has used up its time in a queue
+            // would be sent and given up.
+            client.admit(timeout).await.map_err(fail)?;
+            let exchange = fetch(client.client(), &operation, request);
             let body = match timeout {
                 None => exchange.await?,
                 Some(limit) => match tokio::time::timeout(limit, exchange).await {
@@ -87,7 +87,7 @@ impl<R> fmt::Debug for Request<R> {
     }
 }
 
-/// Makes `$name` a request: adds the method `timeout`, and sends it when it is awaited.
+/// Makes `$name` a request: adds the method `timeout`, and sends the request when it is awaited.
 ///
 /// The type has a field `request`, and a method `finish` that writes its options into it.
 macro_rules! request {
@@ -95,8 +95,10 @@ macro_rules! request {
         impl$(<$parameter>)? $name$(<$parameter>)? {
             /// Gives up after `limit`, instead of the [client's timeout](crate::client::RestClient::timeout).
             ///
-            /// The limit covers the whole exchange. The error is then
-            /// [a timeout](crate::error::Error::is_timeout).
+            /// The limit covers the whole exchange, retries included, and the error is then
+            /// [a timeout](crate::error::Error::is_timeout). It does not cover the wait for the client's
+            /// [rate limit](crate::client::RestClient::rate_limit), but a request that would have to wait
+            /// for longer than `limit` fails at once.
             pub fn timeout(mut self, limit: std::time::Duration) -> Self {
                 self.request.set_timeout(limit);
                 self
@@ -115,7 +117,7 @@ macro_rules! request {
 }
 pub(super) use request;
 
-/// Reads what is at a path, within the limits of the client.
+/// Sends a request within the limits of the client.
 pub(crate) async fn fetch_path<R: DeserializeOwned + 'static>(
     client: RestClient,
     operation: Operation,

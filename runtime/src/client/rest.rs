@@ -1,4 +1,4 @@
-//! The connection that clients share, with the limits that hold for each of their requests.
+//! The connection that clients share, and the limits of their requests.
 
 use std::{
     fmt::{self, Debug},
@@ -8,17 +8,21 @@ use std::{
 };
 
 use kube::Client;
-use tokio::{sync::Mutex, time::Instant};
+use parking_lot::Mutex;
+use tokio::time::Instant;
 
-use crate::{bucket::Bucket, error::Result};
+use crate::{
+    bucket::{Bucket, later},
+    error::{Cause, Result},
+};
 
-/// How long the API server itself works on a request before it gives up.
+/// The API server's own timeout.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A [`kube::Client`] with limits that apply to every request made through it. Cheap to clone.
 ///
-/// A generated clientset passes its `RestClient` on to all of its clients, so the limits are set in
-/// one place. Clones share one rate limit.
+/// A generated clientset passes its `RestClient` to all of its clients, so the limits are set once. Clones
+/// share one rate limit.
 ///
 /// | limit | default |
 /// | --- | --- |
@@ -58,16 +62,16 @@ impl RestClient {
         super::try_default().await.map(Self::new)
     }
 
-    /// Sets the time that a request may take, from the call until its answer is complete. Waiting for
-    /// the rate limit and retries count towards it.
+    /// Sets the time that a request may take, from sending it until its response is complete. Retries
+    /// count towards it. Waiting for the [rate limit](Self::rate_limit) does not.
     ///
-    /// A request can override it with its own `timeout`. A watch has no timeout: it stays open.
+    /// A request can override it with its own `timeout`. A watch has no timeout.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
         self
     }
 
-    /// Lets requests wait for their answer without limit.
+    /// Removes the timeout.
     pub fn no_timeout(mut self) -> Self {
         self.timeout = None;
         self
@@ -75,9 +79,14 @@ impl RestClient {
 
     /// Sends at most `qps` requests per second, and at most `burst` at once.
     ///
-    /// Requests over the limit wait for their turn, in the order in which they were made. Opening a
-    /// watch counts as a request. kube's own retries, informers and requests through
-    /// [`client`](Self::client) do not count.
+    /// Requests over the limit wait for their turn, in the order in which they were made. If a request
+    /// would have to wait for longer than its timeout, it fails at once with [`Cause::RateLimited`], so the
+    /// queue is never longer than what can be served in time. A request that is dropped while it waits
+    /// leaves the queue, and those behind it move up.
+    ///
+    /// Opening a watch counts as a request. kube's own retries, informers and requests through
+    /// [`client`](Self::client) do not count. An `update_with` has one timeout for all of its requests, and
+    /// their waiting counts towards it.
     ///
     /// A `qps` that is not a positive number removes the limit; a `burst` of zero counts as one.
     pub fn rate_limit(mut self, qps: f64, burst: u32) -> Self {
@@ -91,7 +100,7 @@ impl RestClient {
         self
     }
 
-    /// The connection, without the limits.
+    /// Returns the connection, which does not have the limits.
     pub fn client(&self) -> &Client {
         &self.client
     }
@@ -104,10 +113,12 @@ impl RestClient {
         self.field_manager.as_deref()
     }
 
-    /// Waits until the rate limit allows one more request.
-    pub(super) async fn admit(&self) {
-        if let Some(limit) = &self.rate_limit {
-            limit.admit().await;
+    /// Waits until the rate limit admits one more request. Fails at once if that takes longer than the
+    /// timeout of the request.
+    pub(super) async fn admit(&self, timeout: Option<Duration>) -> Result<(), Cause> {
+        match &self.rate_limit {
+            Some(limit) => limit.admit(timeout).await,
+            None => Ok(()),
         }
     }
 }
@@ -128,30 +139,72 @@ impl Debug for RestClient {
     }
 }
 
-/// A token bucket that requests queue up for.
+/// A token bucket with a queue of requests.
 struct RateLimit {
     bucket: Bucket,
-    /// When the bucket will be full. The request at the head of the queue holds the lock while it
-    /// waits for its token; tokio's mutex keeps the others in order.
-    full_at: Mutex<Instant>,
+    queue: Mutex<Queue>,
+    /// Held by the first request in the queue while it waits for its token. tokio's mutex keeps the others
+    /// in order.
+    turn: tokio::sync::Mutex<()>,
+}
+
+struct Queue {
+    /// The moment at which the bucket will be full.
+    full_at: Instant,
+    /// The number of requests that wait for a token.
+    waiting: u32,
 }
 
 impl RateLimit {
     fn new(qps: f64, burst: u32) -> Self {
         let interval = Duration::try_from_secs_f64(1.0 / qps).unwrap_or(Duration::MAX);
         let burst = NonZeroU32::new(burst).unwrap_or(NonZeroU32::MIN);
-        Self { bucket: Bucket { interval, burst }, full_at: Mutex::new(Instant::now()) }
+        let queue = Mutex::new(Queue { full_at: Instant::now(), waiting: 0 });
+        Self { bucket: Bucket { interval, burst }, queue, turn: tokio::sync::Mutex::new(()) }
     }
 
-    /// Waits for a token and takes it. A future that is dropped before takes none, so requests that
-    /// time out in the queue do not slow down those behind them.
-    async fn admit(&self) {
-        let mut full_at = self.full_at.lock().await;
-        let mut after = *full_at;
-        let wait = self.bucket.take(&mut after, Instant::now());
+    /// Waits for a token and takes it. A future that is dropped before then takes none.
+    async fn admit(&self, timeout: Option<Duration>) -> Result<(), Cause> {
+        let mut waiting = self.enqueue(timeout)?;
+        let _turn = self.turn.lock().await;
+        let mut full_at = self.queue.lock().full_at;
+        let wait = self.bucket.take(&mut full_at, Instant::now(), Duration::MAX).unwrap_or_default();
         if !wait.is_zero() {
             tokio::time::sleep(wait).await;
         }
-        *full_at = after;
+        waiting.admitted = Some(full_at);
+        // The token is taken before the next request has its turn.
+        drop(waiting);
+        Ok(())
+    }
+
+    /// Joins the queue, unless the wait would exceed the timeout.
+    fn enqueue(&self, timeout: Option<Duration>) -> Result<Waiting<'_>, Cause> {
+        let now = Instant::now();
+        let mut queue = self.queue.lock();
+        let ahead = self.bucket.interval.saturating_mul(queue.waiting);
+        let wait = self.bucket.wait(later(queue.full_at.max(now), ahead), now);
+        match timeout {
+            Some(timeout) if wait > timeout => Err(Cause::RateLimited { wait, timeout }),
+            _ => {
+                queue.waiting += 1;
+                Ok(Waiting { limit: self, admitted: None })
+            }
+        }
+    }
+}
+
+/// A request in the queue, which leaves it when it is admitted or dropped.
+struct Waiting<'a> {
+    limit: &'a RateLimit,
+    /// The moment at which the bucket will be full, if the request took a token.
+    admitted: Option<Instant>,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut queue = self.limit.queue.lock();
+        queue.waiting -= 1;
+        queue.full_at = self.admitted.unwrap_or(queue.full_at);
     }
 }

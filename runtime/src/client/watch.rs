@@ -159,7 +159,8 @@ impl<K: ApiObject> Resuming<K> {
 
     async fn connect(&mut self) -> Result<()> {
         tokio::time::sleep(std::mem::take(&mut self.pause)).await;
-        self.rest.admit().await;
+        // Without a timeout it is never refused.
+        let _ = self.rest.admit(None).await;
         let start = self.version.as_deref().map_or(Start::Anywhere, Start::After);
         self.watch = Some(self.collection.watch(start).await?);
         (self.opened, self.moved_on) = (Instant::now(), false);

@@ -112,7 +112,8 @@ impl Default for TokenBucket {
 impl<T> RateLimiter<T> for TokenBucket {
     fn when(&self, _: &T) -> Duration {
         let now = Instant::now();
-        self.bucket.take(self.full_at.lock().get_or_insert(now), now)
+        let wait = self.bucket.take(self.full_at.lock().get_or_insert(now), now, Duration::MAX);
+        wait.unwrap_or(Duration::MAX)
     }
 
     fn forget(&self, _: &T) {}

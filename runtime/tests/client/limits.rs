@@ -2,10 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures::{
-    FutureExt as _, StreamExt as _, TryFutureExt as _, future::join_all, stream::FuturesUnordered,
-};
-use genclient_runtime::{ListParams, Patch, RestClient, TypedClient};
+use futures::{FutureExt as _, StreamExt as _, TryFutureExt as _, future::join_all};
+use genclient_runtime::{ListParams, Patch, RestClient, TypedClient, error::Cause};
 use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -125,27 +123,89 @@ async fn a_burst_is_sent_at_once_and_what_follows_at_the_rate() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_time_in_the_queue_counts_towards_the_timeout() {
+async fn a_request_that_cannot_be_sent_within_its_timeout_fails_at_once() {
     let (client, seen) = timed(|client| client.rate_limit(0.1, 1).timeout(Duration::from_secs(5)));
     client.get("a").await.unwrap();
     let begin = Instant::now();
-    assert!(client.get("a").await.unwrap_err().is_timeout());
-    assert_eq!((begin.elapsed(), seen.lock().len()), (Duration::from_secs(5), 1));
+    let error = client.get("a").await.unwrap_err();
+    assert!(matches!(error.cause(), Cause::RateLimited { wait, timeout }
+        if (wait.as_secs(), timeout.as_secs()) == (10, 5)));
+    assert!(!error.is_timeout());
+    assert_eq!(
+        error.to_string(),
+        "cannot get ConfigMap default/a: not sent: the client's rate limit would delay it by 10.0s, longer \
+         than its timeout of 5s; raise `RestClient::rate_limit`, or make fewer requests at a time"
+    );
+    assert_eq!((begin.elapsed(), seen.lock().len()), (Duration::ZERO, 1));
+    client.get("a").timeout(Duration::from_secs(10)).await.unwrap();
+    assert_eq!(begin.elapsed(), Duration::from_secs(10));
 }
 
 #[tokio::test(start_paused = true)]
-async fn requests_that_time_out_in_the_queue_take_no_token() {
+async fn the_timeout_starts_when_the_request_is_sent() {
+    let (client, _log) = in_process(|_: Received| Answer::Silence);
+    let client = RestClient::from(client).rate_limit(0.1, 1).timeout(Duration::from_secs(15));
+    let client = TypedClient::<ConfigMap>::namespaced(client, "default");
+    let begin = Instant::now();
+    let (first, second) = tokio::join!(client.get("a").into_future(), client.get("a").into_future());
+    assert!(first.unwrap_err().is_timeout() && second.unwrap_err().is_timeout());
+    assert_eq!(begin.elapsed(), Duration::from_secs(25));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_request_leaves_the_queue() {
     let (client, seen) = timed(|client| client.rate_limit(1.0, 1).timeout(Duration::from_secs(3)));
-    let mut requests: FuturesUnordered<_> = (0..100).map(|_| client.get("a").into_future()).collect();
-    let mut sent = 0;
-    while let Some(outcome) = requests.next().await {
-        sent += usize::from(outcome.is_ok());
-    }
-    assert!((3..=4).contains(&sent), "{sent}");
     let begin = Instant::now();
     client.get("a").await.unwrap();
-    assert!(begin.elapsed() <= Duration::from_secs(1), "{:?}", begin.elapsed());
-    assert_eq!(seen.lock().len(), sent + 1);
+    let mut requests: Vec<_> = (0..99).map(|_| client.get("a").into_future()).collect();
+    // Three wait, and the others are refused.
+    let refused = requests.iter_mut().filter_map(|request| request.now_or_never()).filter(Result::is_err);
+    assert_eq!(refused.count(), 96);
+    drop(requests);
+    for _ in 0..3 {
+        client.get("a").await.unwrap();
+    }
+    let seconds: Vec<_> = seen.lock().iter().map(|at| (*at - begin).as_secs()).collect();
+    assert_eq!(seconds, [0, 1, 2, 3]);
+}
+
+/// Callers who write for 20 virtual seconds at 50 writes a second and a timeout of a second. Returns the
+/// number of writes that succeeded, and of those that the server received.
+async fn writes_of(callers: usize) -> (usize, usize) {
+    let (client, log) = in_process(|_: Received| {
+        let (writer, answer) = Answer::stream();
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            writer.raw(config_map("a", 5).to_string());
+        });
+        answer
+    });
+    let client = RestClient::from(client).rate_limit(50.0, 1).timeout(Duration::from_secs(1));
+    let client = TypedClient::<ConfigMap>::namespaced(client, "default");
+    let end = Instant::now() + Duration::from_secs(20);
+    let callers = (0..callers).map(|_| async {
+        let mut written = 0;
+        while Instant::now() < end {
+            match client.update(&object("a")).await {
+                Ok(_) => written += 1,
+                Err(error) => {
+                    assert!(matches!(error.cause(), Cause::RateLimited { .. }), "{error}");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            }
+        }
+        written
+    });
+    (join_all(callers).await.into_iter().sum(), log.len())
+}
+
+#[tokio::test(start_paused = true)]
+async fn throughput_stays_at_the_rate_limit_however_many_callers_wait_for_it() {
+    for callers in [40, 60, 200] {
+        let (written, received) = writes_of(callers).await;
+        assert_eq!(written, received, "a write of {callers} callers was sent and given up");
+        assert!((980..=1060).contains(&written), "{callers} callers: {written}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -180,7 +240,8 @@ async fn a_rate_that_is_not_positive_is_no_limit_and_a_burst_of_zero_is_one() {
     assert_eq!(begin.elapsed(), Duration::from_secs(2));
     let (client, _) = timed(|client| client.rate_limit(f64::MIN_POSITIVE, 1));
     client.get("a").await.unwrap();
-    assert!(client.get("a").await.unwrap_err().is_timeout());
+    let error = client.get("a").await.unwrap_err();
+    assert!(matches!(error.cause(), Cause::RateLimited { .. }), "{error}");
 }
 
 #[tokio::test]
