@@ -1,5 +1,7 @@
 //! A metrics recorder for tests.
 
+#![allow(dead_code, reason = "each test program uses its own part")]
+
 use std::{
     collections::BTreeMap,
     sync::{

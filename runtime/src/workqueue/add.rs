@@ -40,8 +40,8 @@ impl AddOptions {
         self
     }
 
-    /// Counts a failure of the key, and adds it when the rate limiter allows it. If a delay is set
-    /// too, the longer one counts.
+    /// Reports a failure of the key to the rate limiter, and adds the key when that allows it. If a delay
+    /// is set too, the longer one counts.
     #[must_use]
     pub const fn rate_limited(mut self) -> Self {
         self.rate_limited = true;
@@ -57,10 +57,9 @@ impl From<Priority> for AddOptions {
 
 /// The queue's answer to an add.
 ///
-/// An event handler can ignore it: an open queue takes every key. A queue that is shut down takes
-/// none and returns the key as [`Refused`](Self::Refused). A caller that ignores the answer during
-/// a shutdown drops that key; it has to be added again by whatever adds the keys after a restart,
-/// which for an informer is the first list.
+/// An event handler can ignore it: an open queue takes every key. A queue that is shut down takes none
+/// and returns the key as [`Refused`](Self::Refused). If the caller ignores that, the key is lost until
+/// the program restarts and adds it again, as an informer does with its first list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Added<T> {
@@ -77,7 +76,7 @@ pub enum Added<T> {
 }
 
 impl<T> Added<T> {
-    /// Whether the queue is shut down and did not take the key.
+    /// Returns whether the queue is shut down and did not take the key.
     #[must_use]
     pub fn is_refused(&self) -> bool {
         matches!(self, Self::Refused(_))

@@ -1,8 +1,8 @@
 //! The tasks that end delays and keep the gauges up to date.
 //!
-//! Each runtime in which a caller of `next` sleeps has one task, the runtime's alarm. So a delay
-//! ends as long as one of these runtimes runs, and no sleeper needs a timer of its own. All alarms
-//! wake at the end of the first delay; the first one to run queues the keys.
+//! Each runtime in which a caller of `next` waits has one task, the runtime's alarm. So a delay ends as
+//! long as one of these runtimes runs, and callers need no timers. All alarms wake at the end of the
+//! first delay, and the first one to run queues the keys.
 
 use std::sync::{Arc, Weak};
 
@@ -30,15 +30,10 @@ pub(super) struct Alarms {
 }
 
 impl Alarms {
-    /// Returns whether the first alarm still runs, as a cheap check that there is one.
+    /// Returns whether the first alarm still runs.
     #[inline]
     pub fn are_set(&self) -> bool {
         self.tasks.first().is_some_and(|(_, task)| !task.is_finished())
-    }
-
-    #[cfg(test)]
-    pub fn take(&mut self) -> Vec<JoinHandle<()>> {
-        std::mem::take(&mut self.tasks).into_iter().map(|(_, task)| task).collect()
     }
 }
 
@@ -66,12 +61,11 @@ impl<T: Key> Inner<T> {
             return None;
         }
         let promoted = locked.state.promote(now);
-        let wake = locked.sleepers.wake(promoted.ready);
         // A draining queue keeps its delayed keys for the report.
         let next = locked.state.first_delay().filter(|_| locked.state.stage() == Stage::Open);
         let measure = self.measure.get().map(|measure| (measure, locked.state.work_in_progress(now)));
         drop(locked);
-        self.announce(promoted, wake, measure.map(|(measure, _)| measure));
+        self.announce(promoted, measure.map(|(measure, _)| measure));
         let idle = if let Some((measure, (sum, longest))) = measure {
             measure.in_progress(sum, longest);
             GAUGE_INTERVAL
@@ -83,10 +77,10 @@ impl<T: Key> Inner<T> {
     }
 }
 
-/// Holds the queue only while it looks at it, so that the last handle drops the queue.
+/// Has no strong reference while it sleeps, so that the last handle drops the queue.
 async fn alarm<T: Key>(inner: Weak<Inner<T>>, changed: Arc<Notify>) {
     loop {
-        // Created before the look at the queue, so that no change after it is missed.
+        // Created before `tick`, so that no later change is missed.
         let changed = changed.notified();
         let Some(next) = inner.upgrade().and_then(|inner| inner.tick()) else { return };
         tokio::select! {

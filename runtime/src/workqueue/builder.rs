@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{DefaultRateLimiter, Key, RateLimiter, WorkQueue, queue::Inner};
+use super::{ExponentialBackoff, Key, RateLimiter, WorkQueue, queue::Inner};
 
 /// Configures a queue.
 pub struct Builder<T: Key> {
@@ -13,19 +13,18 @@ pub struct Builder<T: Key> {
 
 impl<T: Key> Builder<T> {
     pub(super) fn new(name: &str) -> Self {
-        let limiter = Box::new(DefaultRateLimiter::<T>::default());
+        let limiter = Box::new(ExponentialBackoff::<T>::default());
         Self { name: name.into(), limiter, measured: true }
     }
 
-    /// Uses this limiter instead of [`DefaultRateLimiter`].
+    /// Uses this limiter instead of the default [`ExponentialBackoff`].
     #[must_use]
     pub fn rate_limiter(mut self, limiter: impl RateLimiter<T>) -> Self {
         self.limiter = Box::new(limiter);
         self
     }
 
-    /// Records no metrics, even if a recorder is installed. The queue then reads the clock for
-    /// delays only.
+    /// Disables the metrics of the queue, even if a recorder is installed.
     #[must_use]
     pub fn without_metrics(mut self) -> Self {
         self.measured = false;

@@ -1,8 +1,8 @@
 //! The guard around the rate limiter of a queue.
 //!
-//! A limiter can be the user's own code, and it is called when an item is dropped, possibly during
-//! a panic. Its panics are caught, logged and counted here: they must neither keep a key from being
-//! finished nor abort the process.
+//! A limiter can be the user's code, and it is called when an item is dropped, possibly during a panic.
+//! Its panics are caught, logged and counted, so that the key is still finished and the process is not
+//! aborted.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -15,7 +15,7 @@ use crate::panics;
 const FALLBACK_DELAY: Duration = Duration::from_secs(1);
 
 impl<T: Key> Inner<T> {
-    /// Counts a failure of the key. Returns how long the key waits.
+    /// Reports a failure of the key to the limiter. Returns how long the key waits.
     pub fn failure_delay(&self, key: &T) -> Duration {
         if let Some(measure) = self.measure.get() {
             measure.retries.increment(1);

@@ -6,7 +6,7 @@ use tokio::time::Duration;
 
 use super::{Key, Priority, WorkQueue, state::Taken};
 
-/// A key that a worker holds; no other worker gets the same key meanwhile.
+/// A key that a worker holds. No other worker gets the same key at the same time.
 ///
 /// The worker reports the outcome with [`done`](Self::done), [`requeue_after`](Self::requeue_after)
 /// or [`retry`](Self::retry). An item that is dropped without an outcome, by a panic, a cancelled
@@ -54,7 +54,7 @@ impl<T: Key> Item<T> {
         self.outcome = Outcome::RequeueAfter(delay);
     }
 
-    /// Reports a failure. The key is queued again when the rate limiter allows it.
+    /// Reports a failure. The key is queued again when the rate limiter allows it, or earlier if it is added.
     pub fn retry(mut self) {
         self.outcome = Outcome::Retry;
     }

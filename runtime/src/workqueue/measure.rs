@@ -7,7 +7,7 @@ use tokio::time::Duration;
 
 use crate::metrics as names;
 
-/// The handles of a queue's metrics. All updates commute, so they are made outside the queue's lock.
+/// The handles of a queue's metrics. All updates commute, so no lock is needed.
 pub(super) struct Measure {
     pub depth: Gauge,
     pub adds: Counter,
@@ -66,7 +66,7 @@ impl Measure {
     }
 }
 
-/// Whether a recorder is behind a gauge: only then does the gauge convert its argument.
+/// Returns whether a gauge has a recorder: only then does it convert its argument.
 fn is_recorded(gauge: &Gauge) -> bool {
     struct Zero<'a>(&'a Cell<bool>);
     impl IntoF64 for Zero<'_> {

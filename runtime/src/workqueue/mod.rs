@@ -10,25 +10,28 @@
 //!   key that has waited longest is overtaken at most seven times in a row. A key with `n` older
 //!   keys in front of it is therefore taken within `8 × (n + 1)` takes, whatever is added.
 //! - **A priority is never lowered.** Adding a queued or delayed key with a higher priority raises
-//!   it; adding it with a lower one changes nothing. A retry keeps the priority of the key.
+//!   it, and the key keeps its age; adding it with a lower one changes nothing. A retry keeps the
+//!   priority of the key.
 //! - **Delays.** Of two delays for one key the earlier one counts. An [`add`](WorkQueue::add)
 //!   without a delay replaces the delay of the key. The delay of a retry or a requeue gives way if
 //!   the key was added while the worker held it. A delay that is set while the key is queued or
 //!   running is kept.
-//! - **Delays end wherever the workers sleep.** A delay needs one live runtime in which a worker
-//!   waits for a key. It does not depend on the runtime that used the queue first.
+//! - **Delays end in every runtime.** A delay needs one live runtime in which a worker waits for a
+//!   key. It does not depend on the runtime that used the queue first.
 //! - **Backoff.** A retry waits as long as the [`RateLimiter`] says; success forgets the failures
-//!   of the key. A limiter that panics costs its key a fixed delay and nothing else.
+//!   of the key. If the limiter panics, the key waits for a second.
+//! - **Events do not change a backoff.** With [`ExponentialBackoff`], which is the default, a key that is
+//!   added during its backoff runs at once. If it fails again, its next retry is when it would have been
+//!   without the event. The backoff of a key does not delay other keys.
 //! - **A shutdown returns every key.** [`shutdown`](WorkQueue::shutdown) returns the keys that were
-//!   queued, delayed or not finished in time. Afterwards an add returns its key as
-//!   [`Added::Refused`].
+//!   queued, delayed or not finished in time. Later adds return their key as [`Added::Refused`].
 //! - **An item dropped without an outcome is retried**, whether by a panic, a cancelled future or
 //!   an early return.
 //! - **Bounded.** The queue stores each key once, however often it is added.
 //!
 //! No call blocks its thread: only `next`, `run` and `shutdown` wait, and they are async. The clock
 //! is tokio's, so tests can pause it. `next` and `run` need a tokio runtime with timers, in which
-//! the queue keeps a small task; all other calls work anywhere.
+//! the queue has a small task; all other calls work anywhere.
 //!
 //! ```
 //! # use genclient_runtime::{Action, WorkQueue};
@@ -59,19 +62,14 @@ mod add;
 mod alarm;
 mod builder;
 mod guard;
-mod index;
 mod item;
 mod measure;
-mod moment;
 mod queue;
 mod rate_limit;
 mod ready;
 mod run;
 mod shutdown;
-mod sleepers;
 mod state;
-#[cfg(test)]
-mod tests;
 
 use std::hash::Hash;
 
@@ -80,13 +78,13 @@ pub use self::{
     builder::Builder,
     item::Item,
     queue::WorkQueue,
-    rate_limit::{DefaultRateLimiter, ExponentialBackoff, MaxOf, RateLimiter, TokenBucket},
+    rate_limit::{ExponentialBackoff, MaxOf, RateLimiter, TokenBucket},
     ready::Priority,
     run::Action,
     shutdown::Shutdown,
 };
 
-/// A type whose values can be queued; every type with these bounds is one.
+/// A type whose values can be queued. Every type with these bounds implements it.
 ///
 /// A key is cloned when a worker takes it, so a number or an `Arc` is a fast key.
 pub trait Key: Clone + Eq + Hash + Send + Sync + 'static {}

@@ -9,7 +9,7 @@ use std::{
 };
 
 use hashbrown::DefaultHashBuilder;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::{
     sync::Notify,
     time::{Duration, Instant},
@@ -20,14 +20,9 @@ use super::{
     alarm::Alarms,
     measure::Measure,
     shutdown::Stage,
-    sleepers::{Sleeper, Sleepers},
     state::{Finished, Promoted, State},
 };
 use crate::bucket::later;
-
-/// The longest pause between two tries to lock the queue, in turns of a loop that does nothing. A thread that
-/// still finds it locked goes to sleep.
-const LONGEST_PAUSE: u32 = 512;
 
 /// A handle to a queue of keys; clones share the queue. [The module](super) states the guarantees.
 pub struct WorkQueue<T: Key> {
@@ -40,13 +35,13 @@ pub(super) struct Inner<T: Key> {
     /// Called outside the lock and through the guard only.
     pub limiter: Box<dyn RateLimiter<T>>,
     measured: bool,
-    /// Empty where nothing is measured, which saves reading the clock. It is filled and read under
-    /// the lock, so that each change of the state is either part of the first depth or counted.
+    /// Empty if nothing is measured, which saves reading the clock. It is filled and read under the
+    /// lock, so that each change of the state is either part of the first depth or counted.
     pub measure: OnceLock<Measure>,
     pub locked: Mutex<Locked<T>>,
-    /// Wakes callers of `next`; notified only while one sleeps.
+    /// Wakes callers of `next`, one for each queued key.
     pub ready: Notify,
-    /// Tells the alarms that an earlier delay was set or that the queue has ended.
+    /// Wakes the alarms when an earlier delay is set or the queue ends.
     pub alarm_changed: Arc<Notify>,
     /// Wakes callers that wait for the next stage or for the last running key.
     pub closing: Notify,
@@ -54,12 +49,11 @@ pub(super) struct Inner<T: Key> {
 
 pub(super) struct Locked<T> {
     pub state: State<T>,
-    pub sleepers: Sleepers,
     pub alarms: Alarms,
 }
 
 impl<T: Key> WorkQueue<T> {
-    /// Creates a queue with [`DefaultRateLimiter`](super::DefaultRateLimiter).
+    /// Creates a queue with the default [`ExponentialBackoff`](super::ExponentialBackoff).
     ///
     /// Its metrics carry this name, if a recorder is installed before a worker first waits for a key.
     pub fn new(name: &str) -> Self {
@@ -82,7 +76,7 @@ impl<T: Key> WorkQueue<T> {
 
     /// Returns the number of queued keys. Delayed and running keys do not count.
     pub fn len(&self) -> usize {
-        self.inner.lock().state.len()
+        self.inner.locked.lock().state.len()
     }
 
     /// Returns whether no key is queued.
@@ -100,7 +94,7 @@ impl<T: Key> WorkQueue<T> {
         self.add_with(key, AddOptions::new().after(delay))
     }
 
-    /// Counts a failure of the key, and queues it when the rate limiter allows it.
+    /// Reports a failure of the key to the rate limiter, and queues the key when that allows it.
     pub fn add_rate_limited(&self, key: T) -> Added<T> {
         self.add_with(key, AddOptions::new().rate_limited())
     }
@@ -121,7 +115,7 @@ impl<T: Key> WorkQueue<T> {
     /// Removes the delay of a key. Returns `false` if it has none.
     pub fn cancel_delay(&self, key: &T) -> bool {
         let hash = self.inner.hasher.hash_one(key);
-        self.inner.lock().state.cancel_delay(hash, key)
+        self.inner.locked.lock().state.cancel_delay(hash, key)
     }
 
     /// Forgets the failures of a key, so that its next failure counts as the first.
@@ -141,30 +135,24 @@ impl<T: Key> WorkQueue<T> {
         // A worker that always finds a key must still let other tasks run.
         tokio::task::coop::consume_budget().await;
         loop {
-            if let ControlFlow::Break(next) = self.take(|_| ()) {
+            if let ControlFlow::Break(next) = self.take() {
                 return next;
             }
+            // From here on each new key wakes a caller, so the second look misses none.
             let mut woken = pin!(self.inner.ready.notified());
-            let asleep = self.take(|locked| {
-                woken.as_mut().enable();
-                self.inner.set_alarm(locked);
-                Sleeper::new(&self.inner, locked)
-            });
-            match asleep {
-                ControlFlow::Break(next) => return next,
-                ControlFlow::Continue(sleeper) => {
-                    woken.await;
-                    drop(sleeper);
-                }
+            woken.as_mut().enable();
+            self.inner.set_alarm(&mut self.inner.locked.lock());
+            if let ControlFlow::Break(next) = self.take() {
+                return next;
             }
+            woken.await;
         }
     }
 
-    /// Breaks with a key, or with `None` if the queue is shut down. Otherwise continues with
-    /// `if_empty`, which runs before another key can be added.
-    fn take<R>(&self, if_empty: impl FnOnce(&mut Locked<T>) -> R) -> ControlFlow<Option<Item<T>>, R> {
+    /// Breaks with a key, or with `None` if the queue is shut down.
+    fn take(&self) -> ControlFlow<Option<Item<T>>> {
         let inner = &self.inner;
-        let mut locked = inner.lock();
+        let mut locked = inner.locked.lock();
         if !locked.alarms.are_set() {
             inner.set_alarm(&mut locked);
         }
@@ -173,30 +161,26 @@ impl<T: Key> WorkQueue<T> {
         if locked.state.has_delays() {
             promoted = locked.state.promote(*now.get_or_insert_with(Instant::now));
         }
-        let flow = match locked.state.take(now) {
-            None if locked.state.stage() == Stage::Open => ControlFlow::Continue(if_empty(&mut locked)),
-            taken => ControlFlow::Break(taken),
-        };
-        let (wake, measure) = (locked.sleepers.wake(promoted.ready), inner.measure.get());
+        let taken = locked.state.take(now);
+        let (is_open, measure) = (locked.state.stage() == Stage::Open, inner.measure.get());
         drop(locked);
-        if promoted.added > 0 {
-            inner.announce(promoted, wake, measure);
-        }
-        match flow {
-            ControlFlow::Continue(asleep) => ControlFlow::Continue(asleep),
-            ControlFlow::Break(taken) => ControlFlow::Break(taken.map(|taken| {
+        inner.announce(promoted, measure);
+        match taken {
+            None if is_open => ControlFlow::Continue(()),
+            None => ControlFlow::Break(None),
+            Some(taken) => {
                 if let Some(measure) = measure {
                     measure.taken(taken.waited);
                 }
-                Item::new(self.clone(), taken)
-            })),
+                ControlFlow::Break(Some(Item::new(self.clone(), taken)))
+            }
         }
     }
 }
 
 impl<T: Key> Inner<T> {
     pub fn new(name: Box<str>, limiter: Box<dyn RateLimiter<T>>, measured: bool) -> Self {
-        let locked = Locked { state: State::new(), sleepers: Sleepers::default(), alarms: Alarms::default() };
+        let locked = Locked { state: State::new(), alarms: Alarms::default() };
         let inner = Self {
             name,
             hasher: DefaultHashBuilder::default(),
@@ -210,31 +194,6 @@ impl<T: Key> Inner<T> {
         };
         inner.find_recorder(&inner.locked.lock());
         inner
-    }
-
-    /// Locks the queue.
-    #[inline]
-    pub fn lock(&self) -> MutexGuard<'_, Locked<T>> {
-        self.locked.try_lock().unwrap_or_else(|| self.lock_contended())
-    }
-
-    /// Locks a queue that is locked. It is locked for a fraction of a microsecond at a time, which is
-    /// shorter than it takes to put a thread to sleep and to wake it, so a thread tries for a while before
-    /// it sleeps. The pauses grow, because a thread that keeps the lock for several calls in a row also
-    /// keeps the state in the cache of its processor.
-    #[cold]
-    fn lock_contended(&self) -> MutexGuard<'_, Locked<T>> {
-        let mut pause = 1;
-        while pause <= LONGEST_PAUSE {
-            if let Some(locked) = self.locked.try_lock() {
-                return locked;
-            }
-            for _ in 0..pause {
-                std::hint::spin_loop();
-            }
-            pause *= 2;
-        }
-        self.locked.lock()
     }
 
     /// Looks for a metrics recorder, if none was found before.
@@ -255,12 +214,11 @@ impl<T: Key> Inner<T> {
 
     fn add_now(&self, key: T, priority: Priority) -> Added<T> {
         let (hash, now) = (self.hasher.hash_one(&key), self.now());
-        let mut locked = self.lock();
+        let mut locked = self.locked.lock();
         let added = locked.state.add(hash, key, priority, now);
-        let wake = added == Added::Queued && locked.sleepers.wake(1) > 0;
         let measure = self.measure.get();
         drop(locked);
-        if wake {
+        if added == Added::Queued {
             self.ready.notify_one();
         }
         if let (Added::Queued | Added::Rerun, Some(measure)) = (&added, measure) {
@@ -271,7 +229,7 @@ impl<T: Key> Inner<T> {
 
     fn add_later(&self, key: T, priority: Priority, delay: Duration) -> Added<T> {
         let (hash, at) = (self.hasher.hash_one(&key), later(Instant::now(), delay));
-        let (added, is_first) = self.lock().state.delay(hash, key, priority, at);
+        let (added, is_first) = self.locked.lock().state.delay(hash, key, priority, at);
         if is_first {
             self.alarm_changed.notify_waiters();
         }
@@ -282,13 +240,12 @@ impl<T: Key> Inner<T> {
     pub fn finish(&self, slot: usize, retry: Option<(Priority, Duration)>) {
         let now = self.now();
         let retry = retry.map(|(priority, delay)| (priority, later(Instant::now(), delay)));
-        let mut locked = self.lock();
+        let mut locked = self.locked.lock();
         let Finished { worked, requeued, first_delay, removed } = locked.state.finish(slot, retry, now);
-        let wake = requeued && locked.sleepers.wake(1) > 0;
         let drained = locked.state.stage() != Stage::Open && locked.state.running() == 0;
         drop(locked);
         drop(removed);
-        if wake {
+        if requeued {
             self.ready.notify_one();
         }
         if first_delay {
@@ -302,9 +259,9 @@ impl<T: Key> Inner<T> {
         }
     }
 
-    /// Counts the keys whose delays ended, and wakes this many sleepers.
-    pub fn announce(&self, promoted: Promoted, sleepers: usize, measure: Option<&Measure>) {
-        for _ in 0..sleepers {
+    /// Counts the keys whose delays ended, and wakes a caller of `next` for each queued one.
+    pub fn announce(&self, promoted: Promoted, measure: Option<&Measure>) {
+        for _ in 0..promoted.ready {
             self.ready.notify_one();
         }
         if let (1.., Some(measure)) = (promoted.added, measure) {

@@ -1,26 +1,27 @@
 //! How long a failed key waits before its retry.
 //!
-//! A limiter is called once for each failure, and again when the failures of a key are forgotten.
-//! It never sleeps: it returns a duration, for which the queue delays the key.
+//! A limiter never sleeps: it returns a duration, and the queue delays the key by it.
 
-use std::{
-    fmt,
-    hash::Hash,
-    num::NonZeroU32,
-    sync::atomic::{AtomicUsize, Ordering},
-};
+use std::{fmt, hash::Hash, num::NonZeroU32};
 
 use hashbrown::HashMap;
 use parking_lot::Mutex;
+use rand::RngExt as _;
 use tokio::time::{Duration, Instant};
 
-use crate::{backoff::exponential, bucket::Bucket};
+use crate::{
+    backoff::exponential,
+    bucket::{Bucket, later},
+};
 
 /// Decides how long a failed key waits before its retry.
 ///
 /// The queue catches the panics of a limiter, and delays the key by a second instead.
 pub trait RateLimiter<T>: Send + Sync + 'static {
-    /// Counts a failure of the key, and returns how long the key waits.
+    /// Returns how long the key waits after a failed run.
+    ///
+    /// The run may have started during the last delay, because an event added the key. An implementation
+    /// should not count such a failure, or a busy key reaches the longest delay within moments.
     fn when(&self, key: &T) -> Duration;
 
     /// Forgets the failures of the key, so that its next failure counts as the first.
@@ -30,21 +31,50 @@ pub trait RateLimiter<T>: Send + Sync + 'static {
     fn num_requeues(&self, key: &T) -> u32;
 }
 
-/// Doubles the delay of a key with each of its failures, up to a limit.
+/// Doubles the delay of a key with each of its failures, up to a limit. This is the limiter of a queue
+/// unless the builder sets another one.
 ///
-/// The default starts at 5 ms and ends at 1000 s.
+/// - The default starts at 5 ms and ends at 1000 s.
+/// - Each delay is shortened by a random part of up to a half, so that keys that fail at the same moment
+///   are not all retried at the same moment; see [`jitter`](Self::jitter).
+/// - Events neither shorten nor lengthen the backoff. If a key is added during its delay, it runs at once.
+///   If this run fails before the delay has ended, the failure does not count, and the key is retried at
+///   the end of that delay.
+/// - No limit is shared between keys, so a failing key never delays another one. For client-go's default,
+///   which limits all retries of a queue to 10 a second, use
+///   `MaxOf(ExponentialBackoff::default(), TokenBucket::default())`.
 pub struct ExponentialBackoff<T> {
     base: Duration,
     max: Duration,
-    failures: Mutex<HashMap<T, u32>>,
-    /// The size of `failures`. While it is zero, forgetting a key takes no lock.
-    failed: AtomicUsize,
+    jitter: f64,
+    failed: Mutex<HashMap<T, Failures>>,
+}
+
+struct Failures {
+    count: u32,
+    /// The end of the current delay.
+    until: Instant,
 }
 
 impl<T> ExponentialBackoff<T> {
-    /// Waits `base` after the first failure of a key, and never longer than `max`.
+    /// Waits up to `base` after the first failure of a key, and never longer than `max`.
     pub fn new(base: Duration, max: Duration) -> Self {
-        Self { base, max, failures: Mutex::new(HashMap::new()), failed: AtomicUsize::new(0) }
+        Self { base, max, jitter: 0.5, failed: Mutex::new(HashMap::new()) }
+    }
+
+    /// Sets the largest part by which a delay is randomly shortened: 0.5 by default, 0 for exact delays.
+    #[must_use]
+    pub fn jitter(mut self, share: f64) -> Self {
+        // NaN counts as zero.
+        self.jitter = if share > 0.0 { share.min(1.0) } else { 0.0 };
+        self
+    }
+
+    fn delay(&self, earlier_failures: u32) -> Duration {
+        let longest = exponential(self.base, 2, earlier_failures, self.max);
+        let part = self.jitter * rand::rng().random_range(0.0..=1.0);
+        // Halving and doubling avoids an overflow.
+        longest.saturating_sub((longest / 2).mul_f64(part).saturating_mul(2))
     }
 }
 
@@ -59,40 +89,47 @@ impl<T> fmt::Debug for ExponentialBackoff<T> {
         f.debug_struct("ExponentialBackoff")
             .field("base", &self.base)
             .field("max", &self.max)
+            .field("jitter", &self.jitter)
             .finish_non_exhaustive()
     }
 }
 
 impl<T: Clone + Eq + Hash + Send + 'static> RateLimiter<T> for ExponentialBackoff<T> {
     fn when(&self, key: &T) -> Duration {
-        let mut failures = self.failures.lock();
-        let earlier = failures.get(key).copied().unwrap_or(0);
-        failures.insert(key.clone(), earlier.saturating_add(1));
-        self.failed.store(failures.len(), Ordering::Release);
-        exponential(self.base, 2, earlier, self.max)
+        let now = Instant::now();
+        let mut failed = self.failed.lock();
+        let failures = failed.entry(key.clone()).or_insert(Failures { count: 0, until: now });
+        if failures.until <= now {
+            failures.until = later(now, self.delay(failures.count));
+            failures.count = failures.count.saturating_add(1);
+        }
+        failures.until - now
     }
 
     fn forget(&self, key: &T) {
-        if self.failed.load(Ordering::Acquire) > 0 {
-            let mut failures = self.failures.lock();
-            failures.remove(key);
-            self.failed.store(failures.len(), Ordering::Release);
+        let mut failed = self.failed.lock();
+        if !failed.is_empty() {
+            failed.remove(key);
         }
     }
 
     fn num_requeues(&self, key: &T) -> u32 {
-        self.failures.lock().get(key).copied().unwrap_or(0)
+        self.failed.lock().get(key).map_or(0, |failures| failures.count)
     }
 }
 
 /// Limits the retries of all keys together: a bucket of tokens that is refilled at a steady rate.
 ///
-/// The default is 10 retries a second with bursts of 100. Each failure takes a token; if the bucket
-/// is empty, the key waits for the next free token.
+/// The default is 10 retries a second with bursts of 100. Each failed run takes a token; if the bucket is
+/// empty, the key waits for the next token.
+///
+/// No key waits longer than an empty bucket takes to fill, 10 s by default. While so many keys fail that
+/// the wait would be longer, they exceed the rate: otherwise a few busy keys could delay all others by
+/// hours.
 #[derive(Debug)]
 pub struct TokenBucket {
     bucket: Bucket,
-    /// The moment at which the bucket will be full; `None` if no token was ever taken.
+    /// The moment at which the bucket will be full; `None` before the first token is taken.
     full_at: Mutex<Option<Instant>>,
 }
 
@@ -112,8 +149,8 @@ impl Default for TokenBucket {
 impl<T> RateLimiter<T> for TokenBucket {
     fn when(&self, _: &T) -> Duration {
         let now = Instant::now();
-        let wait = self.bucket.take(self.full_at.lock().get_or_insert(now), now, Duration::MAX);
-        wait.unwrap_or(Duration::MAX)
+        let longest = self.bucket.interval.saturating_mul(self.bucket.burst.get());
+        self.bucket.take(self.full_at.lock().get_or_insert(now), now, longest).unwrap_or(longest)
     }
 
     fn forget(&self, _: &T) {}
@@ -141,6 +178,3 @@ impl<T, A: RateLimiter<T>, B: RateLimiter<T>> RateLimiter<T> for MaxOf<A, B> {
         self.0.num_requeues(key).max(self.1.num_requeues(key))
     }
 }
-
-/// The default limiter of a queue: a backoff for each key and a bucket for all.
-pub type DefaultRateLimiter<T> = MaxOf<ExponentialBackoff<T>, TokenBucket>;

@@ -1,13 +1,13 @@
 //! The order of the queued keys.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// How often in a row the key that has waited longest may be overtaken.
 const OVERTAKES: u8 = 7;
 
 /// The urgency of a key: a key with a higher priority runs first.
 ///
-/// Keys with low priorities do not starve; [the guarantees of the queue](super) say how.
+/// Keys with low priorities do not starve; see [the guarantees of the queue](super).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Priority(pub i8);
 
@@ -22,7 +22,7 @@ impl Priority {
     pub(super) const LOWEST: Self = Self(i8::MIN);
 }
 
-/// The position of a key in the order. No two tickets of a queue have the same number.
+/// The position of a slot in the order. No two tickets of a queue have the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ticket {
     pub number: u64,
@@ -31,77 +31,57 @@ pub(super) struct Ticket {
 
 /// Higher priorities first, first in first out within a priority, and no starvation.
 ///
-/// A key that moves to a higher priority leaves its old ticket behind, and the caller tells whether
-/// a ticket is live. A dead ticket is removed when it reaches the front. At most eight takes happen
-/// for each live ticket in front of it, because every eighth take is of the longest waiting key.
+/// A slot keeps its number when its priority is raised, so its age is never lost. Every eighth take in a
+/// row is of the slot with the lowest number.
 #[derive(Debug, Default)]
 pub(super) struct Ready {
-    /// Sorted by falling priority. Empty levels stay: there are at most 256.
+    /// Sorted by falling priority. Empty levels are kept: there are at most 256.
     levels: Vec<Level>,
-    live: usize,
+    len: usize,
     issued: u64,
-    /// How many takes in a row did not take the key that has waited longest.
+    /// The number of takes in a row that did not take the slot that has waited longest.
     overtakes: u8,
 }
 
-#[derive(Debug)]
-struct Level {
-    priority: Priority,
-    /// Rising ticket numbers with their slots.
-    waiting: VecDeque<(u64, usize)>,
-}
-
 impl Ready {
-    /// Returns the number of live tickets.
+    /// Returns the number of waiting slots.
     #[inline]
     pub fn len(&self) -> usize {
-        self.live
+        self.len
     }
 
     /// Appends a slot to a priority.
-    #[inline]
     pub fn push(&mut self, slot: usize, priority: Priority) -> Ticket {
-        self.live += 1;
-        self.issue(slot, priority)
-    }
-
-    /// Moves a slot that has a ticket to the end of another priority. The old ticket is dead.
-    #[inline]
-    pub fn move_to(&mut self, slot: usize, priority: Priority) -> Ticket {
-        self.issue(slot, priority)
-    }
-
-    #[inline]
-    fn issue(&mut self, slot: usize, priority: Priority) -> Ticket {
         let number = self.issued;
         self.issued += 1;
-        let level = match self.levels.binary_search_by(|level| priority.cmp(&level.priority)) {
-            Ok(level) => level,
-            Err(level) => {
-                self.levels.insert(level, Level { priority, waiting: VecDeque::new() });
-                level
-            }
-        };
-        self.levels[level].waiting.push_back((number, slot));
+        self.len += 1;
+        self.level(priority).added.push_back((number, Some(slot)));
         Ticket { number, priority }
     }
 
-    /// Takes the next slot.
-    pub fn pop(&mut self, is_live: impl Fn(usize, u64) -> bool) -> Option<usize> {
-        let mut highest = None;
-        let mut oldest = None;
-        for (index, level) in self.levels.iter_mut().enumerate() {
-            while level.waiting.front().is_some_and(|&(number, slot)| !is_live(slot, number)) {
-                level.waiting.pop_front();
-            }
-            if let Some(&(number, _)) = level.waiting.front() {
-                highest.get_or_insert(index);
-                if oldest.is_none_or(|(other, _)| number < other) {
-                    oldest = Some((number, index));
-                }
-            }
+    /// Moves a waiting slot to a higher priority. It keeps its number.
+    pub fn raise(&mut self, ticket: Ticket, priority: Priority) -> Ticket {
+        if let Some(slot) = self.level(ticket.priority).remove(ticket.number) {
+            self.level(priority).raised.insert(ticket.number, slot);
         }
-        let (highest, (_, oldest)) = (highest?, oldest?);
+        Ticket { priority, ..ticket }
+    }
+
+    fn level(&mut self, priority: Priority) -> &mut Level {
+        let level = self.levels.binary_search_by(|level| priority.cmp(&level.priority));
+        let level = level.unwrap_or_else(|level| {
+            self.levels.insert(level, Level { priority, added: VecDeque::new(), raised: BTreeMap::new() });
+            level
+        });
+        &mut self.levels[level]
+    }
+
+    /// Takes the next slot.
+    pub fn pop(&mut self) -> Option<usize> {
+        let firsts = self.levels.iter().enumerate();
+        let mut firsts = firsts.filter_map(|(level, slots)| Some((slots.first()?, level)));
+        let (number, highest) = firsts.next()?;
+        let (_, oldest) = firsts.fold((number, highest), Ord::min);
         let chosen = if highest != oldest && self.overtakes < OVERTAKES {
             self.overtakes += 1;
             highest
@@ -109,7 +89,51 @@ impl Ready {
             self.overtakes = 0;
             oldest
         };
-        self.live -= 1;
-        self.levels[chosen].waiting.pop_front().map(|(_, slot)| slot)
+        self.len -= 1;
+        self.levels[chosen].pop()
+    }
+}
+
+/// The waiting slots of one priority.
+#[derive(Debug)]
+struct Level {
+    priority: Priority,
+    /// The slots that were added with this priority, by rising numbers. A slot that was raised to a higher
+    /// one is `None`, but never the first.
+    added: VecDeque<(u64, Option<usize>)>,
+    /// The slots that were raised to this priority, by number.
+    raised: BTreeMap<u64, usize>,
+}
+
+impl Level {
+    /// Returns the lowest number.
+    #[inline]
+    fn first(&self) -> Option<u64> {
+        let added = self.added.front().map(|&(number, _)| number);
+        match self.raised.first_key_value() {
+            Some((&raised, _)) => Some(added.map_or(raised, |added| added.min(raised))),
+            None => added,
+        }
+    }
+
+    /// Removes the slot with the lowest number.
+    #[inline]
+    fn pop(&mut self) -> Option<usize> {
+        self.remove(self.first()?)
+    }
+
+    fn remove(&mut self, number: u64) -> Option<usize> {
+        if let Some(slot) = self.raised.remove(&number) {
+            return Some(slot);
+        }
+        let at = match self.added.front() {
+            Some(&(first, _)) if first == number => 0,
+            _ => self.added.binary_search_by_key(&number, |&(number, _)| number).ok()?,
+        };
+        let slot = self.added[at].1.take();
+        while let Some((_, None)) = self.added.front() {
+            self.added.pop_front();
+        }
+        slot
     }
 }

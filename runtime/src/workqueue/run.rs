@@ -45,7 +45,7 @@ impl<T: Key + Display> WorkQueue<T> {
         E: Display + Send + 'static,
     {
         if workers == 0 {
-            tracing::warn!(queue = self.name(), "asked to run no worker; running one");
+            tracing::warn!(queue = self.name(), "no worker requested; running one");
         }
         let reconcile = Arc::new(reconcile);
         let mut tasks = JoinSet::new();
@@ -54,8 +54,7 @@ impl<T: Key + Display> WorkQueue<T> {
             tasks.spawn(async move { queue.work(&*reconcile).await });
         }
         tokio::select! {
-            // A worker catches the panics of a reconciliation. Any other panic is a bug and must not
-            // look like the end of the work.
+            // A worker catches the panics of a reconciliation. Any other panic is a bug, and is passed on.
             () = async {
                 while let Some(ended) = tasks.join_next().await {
                     if let Err(error) = ended && let Ok(panic) = error.try_into_panic() {
@@ -75,15 +74,16 @@ impl<T: Key + Display> WorkQueue<T> {
     {
         while let Some(item) = self.next().await {
             let key = item.key().clone();
-            // The display of an error is the user's code, too.
+            // The user's `Display` of the error may panic, too.
             let reconcile = async { reconcile(key).await.map_err(|error| format!("{error:#}")) };
             match AssertUnwindSafe(reconcile).catch_unwind().await {
                 Ok(Ok(Action(None))) => item.done(),
                 Ok(Ok(Action(Some(after)))) => item.requeue_after(after),
                 Ok(Err(error)) => {
-                    let failures = self.num_requeues(item.key()).saturating_add(1);
-                    tracing::error!(queue = self.name(), key = %item.key(), failures, "{error}");
+                    let key = item.key().clone();
                     item.retry();
+                    let failures = self.num_requeues(&key);
+                    tracing::error!(queue = self.name(), %key, failures, "{error}");
                 }
                 Err(panic) => {
                     self.inner.count_panic();

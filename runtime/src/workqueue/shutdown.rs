@@ -23,26 +23,26 @@ impl<T> Shutdown<T> {
         Self { unfinished: Vec::new(), queued: Vec::new(), delayed: Vec::new() }
     }
 
-    /// Returns whether there was no work left.
+    /// Returns whether no key is left.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.unfinished.is_empty() && self.queued.is_empty() && self.delayed.is_empty()
     }
 }
 
-/// The stages of a queue; it never goes back to an earlier one.
+/// The stages of a queue, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stage {
     /// Keys are added and taken.
     Open,
     /// No key is added or taken; running keys may finish.
     Draining,
-    /// Running keys are not waited for.
+    /// The queue does not wait for running keys.
     Ended,
 }
 
 impl<T: Key> WorkQueue<T> {
-    /// Shuts the queue down, and waits until the running keys have finished or `deadline` has passed.
+    /// Shuts the queue down, and waits up to `deadline` for the running keys to finish.
     ///
     /// From the moment of the call adds are refused and `next` returns `None`. Dropping the future
     /// leaves the queue shut down with its keys in it; another call returns them.
@@ -50,14 +50,14 @@ impl<T: Key> WorkQueue<T> {
         let inner = &*self.inner;
         inner.close(Stage::Draining);
         let drained = inner.until(|state| state.running() == 0 || state.stage() == Stage::Ended);
-        // Which of the two came first shows in the report.
+        // The report shows which of the two came first.
         let _ = timeout(deadline, drained).await;
         self.shutdown_now()
     }
 
     /// Shuts the queue down without waiting, and ends a [`shutdown`](Self::shutdown) that waits.
     ///
-    /// Each queued or delayed key is returned by one call only, the first.
+    /// Only the first call returns a queued or delayed key.
     pub fn shutdown_now(&self) -> Shutdown<T> {
         let inner = &*self.inner;
         inner.close(Stage::Ended);
@@ -86,7 +86,7 @@ impl<T: Key> Inner<T> {
         self.alarm_changed.notify_waiters();
     }
 
-    /// Waits until the state fulfils a condition, which is checked whenever `closing` is notified.
+    /// Waits for a condition, which is checked whenever `closing` is notified.
     async fn until(&self, reached: impl Fn(&State<T>) -> bool) {
         loop {
             let mut notified = pin!(self.closing.notified());

@@ -2,19 +2,15 @@
 //!
 //! Each key that is queued, delayed or running has one slot, which owns the key. The order, the
 //! delays and the set of running keys hold slot numbers.
-//!
-//! The state is kept small, because a long queue does not fit into the processor's cache, and waiting
-//! for memory is most of the work: a slot with a key of 16 bytes is one cache line.
 
 use std::{collections::BTreeSet, mem};
 
+use hashbrown::{HashTable, hash_table::Entry};
 use slab::Slab;
 use tokio::time::{Duration, Instant};
 
 use super::{
     Added, Priority, Shutdown,
-    index::Index,
-    moment::{Epoch, Moment},
     ready::{Ready, Ticket},
     shutdown::Stage,
 };
@@ -22,51 +18,42 @@ use super::{
 /// The delay of a slot.
 #[derive(Clone, Copy, Debug)]
 struct Delay {
-    at: Moment,
+    at: Instant,
     /// Orders delays that end at the same moment.
-    number: u32,
-    /// The least priority that the key has at the end.
+    number: u64,
+    /// The lowest priority that the key has at the end.
     priority: Priority,
 }
 
 /// A delay in the order of their ends, with its slot.
-type Due = (Moment, u32, u32);
+type Due = (Instant, u64, usize);
 
 #[derive(Debug)]
 struct Slot<T> {
     key: T,
-    hash: u32,
+    hash: u64,
     phase: Phase,
     delay: Option<Delay>,
 }
 
-/// What a slot waits for. A moment is `None` if the queue is not measured.
+/// What a slot waits for. A time is `None` if the queue is not measured.
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     /// The end of its delay, or nothing: then the slot is about to be removed.
     Delayed,
     Queued {
-        /// The number and the priority of its ticket; a [`Ticket`] would make the slot larger.
-        number: u64,
-        priority: Priority,
-        since: Option<Moment>,
+        ticket: Ticket,
+        since: Option<Instant>,
     },
     Running {
         /// The index of the slot in `running`.
-        position: u32,
-        since: Option<Moment>,
-        /// The priority for the next run, if the key was added while it was running.
+        position: usize,
+        since: Option<Instant>,
+        /// The priority of the next run, if the key was added while it was running.
         again: Option<Priority>,
         /// When it was added.
-        added: Option<Moment>,
+        added: Option<Instant>,
     },
-}
-
-impl Phase {
-    #[inline]
-    fn queued(ticket: Ticket, since: Option<Moment>) -> Self {
-        Self::Queued { number: ticket.number, priority: ticket.priority, since }
-    }
 }
 
 /// A key that a worker takes.
@@ -86,31 +73,29 @@ pub(super) struct Finished<T> {
     pub requeued: bool,
     /// The key is delayed, and its delay is the first to end.
     pub first_delay: bool,
-    /// The key, if the queue holds it no longer. The caller drops it without the lock.
+    /// The key, if the queue no longer has it. The caller drops it without the lock.
     pub removed: Option<T>,
 }
 
 #[derive(Debug)]
 pub(super) struct State<T> {
     /// The slots by key.
-    index: Index,
+    index: HashTable<usize>,
     slots: Slab<Slot<T>>,
     ready: Ready,
-    epoch: Epoch,
     delays: BTreeSet<Due>,
-    delays_set: u32,
+    delays_set: u64,
     /// The slots of the running keys, in no order.
-    running: Vec<u32>,
+    running: Vec<usize>,
     stage: Stage,
 }
 
 impl<T: Clone + Eq> State<T> {
     pub fn new() -> Self {
         Self {
-            index: Index::default(),
+            index: HashTable::new(),
             slots: Slab::new(),
             ready: Ready::default(),
-            epoch: Epoch::now(),
             delays: BTreeSet::new(),
             delays_set: 0,
             running: Vec::new(),
@@ -137,20 +122,13 @@ impl<T: Clone + Eq> State<T> {
         self.running.len()
     }
 
-    /// Returns the number of slots.
-    #[cfg(test)]
-    pub fn slots(&self) -> usize {
-        assert_eq!(self.slots.len(), self.index.len());
-        self.slots.len()
-    }
-
     pub fn has_delays(&self) -> bool {
         !self.delays.is_empty()
     }
 
     /// Returns the end of the delay that ends first.
     pub fn first_delay(&self) -> Option<Instant> {
-        self.delays.first().map(|&(at, ..)| self.epoch.instant(at))
+        self.delays.first().map(|&(at, ..)| at)
     }
 
     /// Queues a key, and removes its delay.
@@ -158,7 +136,6 @@ impl<T: Clone + Eq> State<T> {
         if self.stage != Stage::Open {
             return Added::Refused(key);
         }
-        let now = now.map(|now| self.epoch.moment(now));
         let slot = self.find_or_insert(hash, key);
         self.enqueue(slot, priority, now)
     }
@@ -174,7 +151,8 @@ impl<T: Clone + Eq> State<T> {
 
     /// Removes the delay of a key. Returns `false` if it has none.
     pub fn cancel_delay(&mut self, hash: u64, key: &T) -> bool {
-        let Some(slot) = self.find(hash, key) else { return false };
+        let slots = &self.slots;
+        let Some(&slot) = self.index.find(hash, |&slot| slots[slot].key == *key) else { return false };
         let had = self.clear_delay(slot).is_some();
         self.remove_if_unused(slot);
         had
@@ -186,10 +164,9 @@ impl<T: Clone + Eq> State<T> {
         if self.stage != Stage::Open {
             return promoted;
         }
-        let now = self.epoch.moment(now);
         while let Some(&(_, _, slot)) = self.delays.first().filter(|(at, ..)| *at <= now) {
             // The delay's own priority is higher or the same.
-            match self.enqueue(slot as usize, Priority::LOWEST, Some(now)) {
+            match self.enqueue(slot, Priority::LOWEST, Some(now)) {
                 Added::Queued => (promoted.added, promoted.ready) = (promoted.added + 1, promoted.ready + 1),
                 Added::Rerun => promoted.added += 1,
                 Added::Merged | Added::Delayed | Added::Refused(_) => {}
@@ -203,17 +180,15 @@ impl<T: Clone + Eq> State<T> {
         if self.stage != Stage::Open {
             return None;
         }
-        let slot = self.pop()?;
-        let now = now.map(|now| self.epoch.moment(now));
+        let slot = self.ready.pop()?;
         let held = &mut self.slots[slot];
-        let position = number(self.running.len());
-        let running = Phase::Running { position, since: now, again: None, added: None };
+        let running = Phase::Running { position: self.running.len(), since: now, again: None, added: None };
         let (priority, since) = match mem::replace(&mut held.phase, running) {
-            Phase::Queued { priority, since, .. } => (priority, since),
+            Phase::Queued { ticket, since } => (ticket.priority, since),
             Phase::Delayed | Phase::Running { .. } => (Priority::NORMAL, None),
         };
         let key = held.key.clone();
-        self.running.push(number(slot));
+        self.running.push(slot);
         Some(Taken { slot, key, priority, waited: elapsed(since, now) })
     }
 
@@ -232,17 +207,18 @@ impl<T: Clone + Eq> State<T> {
         else {
             return Finished { worked: None, requeued: false, first_delay: false, removed: None };
         };
-        let worked = elapsed(since, now.map(|now| self.epoch.moment(now)));
-        self.running.swap_remove(position as usize);
-        if let Some(&moved) = self.running.get(position as usize)
-            && let Phase::Running { position: old, .. } = &mut self.slots[moved as usize].phase
+        let worked = elapsed(since, now);
+        self.running.swap_remove(position);
+        if let Some(&moved) = self.running.get(position)
+            && let Phase::Running { position: old, .. } = &mut self.slots[moved].phase
         {
             *old = position;
         }
         let (mut first_delay, mut removed) = (false, None);
         if let Some(priority) = again {
             let priority = retry.map_or(priority, |(retried, _)| priority.max(retried));
-            self.slots[slot].phase = Phase::queued(self.ready.push(slot, priority), added);
+            let ticket = self.ready.push(slot, priority);
+            self.slots[slot].phase = Phase::Queued { ticket, since: added };
         } else if let Some((priority, at)) = retry {
             (_, first_delay) = self.delay_slot(slot, priority, at);
         } else {
@@ -253,23 +229,21 @@ impl<T: Clone + Eq> State<T> {
 
     /// Returns the sum and the maximum of the times since the running keys were taken.
     pub fn work_in_progress(&self, now: Instant) -> (Duration, Duration) {
-        let now = self.epoch.moment(now);
-        let ages = self.running.iter().filter_map(|&slot| match self.slots[slot as usize].phase {
+        let ages = self.running.iter().filter_map(|&slot| match self.slots[slot].phase {
             Phase::Running { since, .. } => elapsed(since, Some(now)),
             Phase::Queued { .. } | Phase::Delayed => None,
         });
         ages.fold((Duration::ZERO, Duration::ZERO), |(sum, longest), age| (sum + age, longest.max(age)))
     }
 
-    /// Removes and returns all keys, except that the slots of running keys stay.
+    /// Removes and returns all keys, but keeps the slots of the running keys.
     pub fn drain(&mut self) -> Shutdown<T> {
         let mut report = Shutdown::empty();
-        while let Some(slot) = self.pop() {
+        while let Some(slot) = self.ready.pop() {
             self.clear_delay(slot);
             report.queued.push(self.remove(slot));
         }
         while let Some((_, _, slot)) = self.delays.pop_first() {
-            let slot = slot as usize;
             self.slots[slot].delay = None;
             match self.slots[slot].phase {
                 Phase::Running { .. } => report.delayed.push(self.slots[slot].key.clone()),
@@ -277,7 +251,7 @@ impl<T: Clone + Eq> State<T> {
             }
         }
         for &slot in &self.running {
-            let held = &mut self.slots[slot as usize];
+            let held = &mut self.slots[slot];
             if let Phase::Running { again, .. } = &mut held.phase {
                 *again = None;
             }
@@ -288,30 +262,30 @@ impl<T: Clone + Eq> State<T> {
 
     /// Returns the number of queued keys and of running keys that will run once more.
     pub fn depth(&self) -> usize {
-        let reruns = self.running.iter().filter(|&&slot| {
-            matches!(self.slots[slot as usize].phase, Phase::Running { again: Some(_), .. })
-        });
+        let reruns = self
+            .running
+            .iter()
+            .filter(|&&slot| matches!(self.slots[slot].phase, Phase::Running { again: Some(_), .. }));
         self.ready.len() + reruns.count()
     }
 
-    fn find(&self, hash: u64, key: &T) -> Option<usize> {
-        let slot = self.index.find(half(hash), |slot| self.slots[slot as usize].key == *key)?;
-        Some(slot as usize)
-    }
-
     fn find_or_insert(&mut self, hash: u64, key: T) -> usize {
-        if let Some(slot) = self.find(hash, &key) {
-            return slot;
+        let slots = &mut self.slots;
+        match self.index.entry(hash, |&slot| slots[slot].key == key, |&slot| slots[slot].hash) {
+            Entry::Occupied(slot) => *slot.get(),
+            Entry::Vacant(vacant) => {
+                let slot = slots.insert(Slot { key, hash, phase: Phase::Delayed, delay: None });
+                vacant.insert(slot);
+                slot
+            }
         }
-        let hash = half(hash);
-        let slot = self.slots.insert(Slot { key, hash, phase: Phase::Delayed, delay: None });
-        self.index.insert(hash, number(slot));
-        slot
     }
 
     fn remove(&mut self, slot: usize) -> T {
         let Slot { key, hash, .. } = self.slots.remove(slot);
-        self.index.remove(hash, number(slot));
+        if let Ok(entry) = self.index.find_entry(hash, |&other| other == slot) {
+            entry.remove();
+        }
         key
     }
 
@@ -320,26 +294,16 @@ impl<T: Clone + Eq> State<T> {
         (matches!(held.phase, Phase::Delayed) && held.delay.is_none()).then(|| self.remove(slot))
     }
 
-    fn pop(&mut self) -> Option<usize> {
-        let slots = &self.slots;
-        self.ready.pop(|slot, number| {
-            slots.get(slot).is_some_and(
-                |held| matches!(held.phase, Phase::Queued { number: queued, .. } if queued == number),
-            )
-        })
-    }
-
-    fn enqueue(&mut self, slot: usize, priority: Priority, now: Option<Moment>) -> Added<T> {
+    fn enqueue(&mut self, slot: usize, priority: Priority, now: Option<Instant>) -> Added<T> {
         let priority = self.clear_delay(slot).map_or(priority, |delayed| priority.max(delayed));
-        let held = &mut self.slots[slot];
-        match &mut held.phase {
-            Phase::Delayed => {
-                held.phase = Phase::queued(self.ready.push(slot, priority), now);
+        match &mut self.slots[slot].phase {
+            phase @ Phase::Delayed => {
+                *phase = Phase::Queued { ticket: self.ready.push(slot, priority), since: now };
                 Added::Queued
             }
-            Phase::Queued { priority: known, since, .. } => {
-                if priority > *known {
-                    held.phase = Phase::queued(self.ready.move_to(slot, priority), *since);
+            Phase::Queued { ticket, .. } => {
+                if priority > ticket.priority {
+                    *ticket = self.ready.raise(*ticket, priority);
                 }
                 Added::Merged
             }
@@ -355,8 +319,8 @@ impl<T: Clone + Eq> State<T> {
     }
 
     fn delay_slot(&mut self, slot: usize, priority: Priority, at: Instant) -> (Added<T>, bool) {
-        let mut delay = Delay { at: self.epoch.moment(at), number: self.delays_set, priority };
-        self.delays_set = self.delays_set.wrapping_add(1);
+        let mut delay = Delay { at, number: self.delays_set, priority };
+        self.delays_set += 1;
         let known = self.slots[slot].delay;
         if let Some(known) = known {
             delay.priority = priority.max(known.priority);
@@ -382,46 +346,45 @@ impl<T: Clone + Eq> State<T> {
 
 impl Delay {
     fn due(self, slot: usize) -> Due {
-        (self.at, self.number, number(slot))
+        (self.at, self.number, slot)
     }
 }
 
-/// How many keys were added because their delays ended.
+/// The number of keys that were added because their delays ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Promoted {
     /// Keys that are queued now or will run once more.
     pub added: usize,
-    /// Those of them that are queued.
+    /// The queued keys among them.
     pub ready: usize,
 }
 
-/// The number of a slot. There cannot be more: a slot takes more than a hundred bytes.
-#[inline]
-fn number(slot: usize) -> u32 {
-    u32::try_from(slot).expect("fewer than four billion keys")
-}
-
-/// Half a hash is kept: the index needs no more.
-#[inline]
-fn half(hash: u64) -> u32 {
-    (hash >> 32) as u32
-}
-
-#[inline]
-fn elapsed(since: Option<Moment>, now: Option<Moment>) -> Option<Duration> {
-    Some(now?.since(since?))
+fn elapsed(since: Option<Instant>, now: Option<Instant>) -> Option<Duration> {
+    Some(now?.saturating_duration_since(since?))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     #[test]
-    fn a_slot_with_a_key_of_16_bytes_is_one_cache_line() {
-        assert_eq!(size_of::<Slot<Arc<str>>>(), 64);
-        // The slab adds nothing to it.
-        assert_eq!(size_of::<Option<Slot<Arc<str>>>>(), 64);
+    fn a_key_has_one_slot_however_often_it_is_added_and_none_when_it_is_finished() {
+        let mut state = State::new();
+        let now = Instant::now();
+        for round in 0..1000 {
+            for key in 0..10_u64 {
+                // All keys share four hashes.
+                match round % 3 {
+                    0 => _ = state.add(key % 4, key, Priority((round % 100) as i8), None),
+                    1 => _ = state.delay(key % 4, key, Priority::LOW, now),
+                    _ => _ = state.cancel_delay(key % 4, &key),
+                }
+            }
+        }
+        assert_eq!((state.slots.len(), state.index.len(), state.len()), (10, 10, 10));
+        while let Some(taken) = state.take(None) {
+            state.finish(taken.slot, None, None);
+        }
+        assert_eq!((state.slots.len(), state.index.len(), state.len()), (0, 0, 0));
     }
 }

@@ -1,9 +1,10 @@
-//! What is measured.
+//! The metrics of the queue.
 
 use tokio::time::{advance, timeout};
 
-use super::*;
-use crate::metrics::{self as names, test_recorder::TestRecorder};
+use crate::metrics_recorder::TestRecorder;
+use crate::*;
+use genclient_runtime::metrics as names;
 
 #[tokio::test(start_paused = true)]
 async fn the_gauges_of_running_reconciliations_are_updated_every_half_second() {
@@ -37,7 +38,7 @@ async fn everything_a_queue_does_is_measured() {
     queue.add(1);
     queue.add(2);
     queue.add_after(3, 10 * MS);
-    assert_eq!((depth(), adds()), (2.0, 2), "an add that is merged is no add");
+    assert_eq!((depth(), adds()), (2.0, 2), "a merged add does not count");
     advance(100 * MS).await;
     let first = take(&queue).unwrap();
     assert_eq!((depth(), adds()), (2.0, 3), "the delay has ended");
@@ -76,8 +77,12 @@ async fn everything_a_queue_does_is_measured() {
 
 #[test]
 fn a_queue_is_measured_only_if_a_recorder_is_installed() {
-    assert!(queue().inner.measure.get().is_none());
-    assert!(TestRecorder::default().observe(queue).inner.measure.get().is_some());
+    let recorder = TestRecorder::default();
+    let before = queue();
+    before.add(1);
+    assert!(recorder.is_empty());
+    recorder.observe(queue);
+    assert!(!recorder.is_empty());
 }
 
 fn panics() -> Result<Action, String> {

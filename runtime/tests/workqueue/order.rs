@@ -11,7 +11,7 @@ use tokio::{
     time::{advance, timeout},
 };
 
-use super::*;
+use crate::*;
 
 #[tokio::test]
 async fn a_key_that_is_added_many_times_runs_once() {
@@ -159,7 +159,6 @@ async fn a_dropped_next_passes_its_wake_up_on() {
     queue.add(1);
     drop(first);
     second.await.unwrap().done();
-    assert_eq!(queue.inner.locked.lock().sleepers.asleep(), 0);
 }
 
 #[tokio::test]
@@ -217,7 +216,7 @@ async fn a_delayed_key_keeps_the_higher_priority_of_both() {
 
 #[tokio::test(start_paused = true)]
 async fn a_rate_limited_key_keeps_its_priority_and_waits_the_longer_delay_of_both() {
-    let queue = queue();
+    let queue = exact_queue();
     let options = AddOptions::new().priority(Priority::HIGH).rate_limited();
     assert_eq!(queue.add_with(1, options), Added::Delayed);
     assert_eq!(queue.num_requeues(&1), 1);
@@ -249,6 +248,65 @@ async fn a_key_is_taken_within_eight_takes_for_each_older_key() {
 }
 
 #[tokio::test]
+async fn a_raised_key_keeps_its_age() {
+    // The key with the number 0 is the oldest of 1,001, and has a low priority.
+    let oldest = || {
+        let queue = queue();
+        queue.add_with(0, Priority::LOW);
+        (1..=1000).for_each(|key| _ = queue.add_with(key, Priority::HIGH));
+        queue
+    };
+    let raised = oldest();
+    raised.add_with(0, Priority::NORMAL);
+    let takes = drain(&raised).iter().position(|&key| key == 0).unwrap() + 1;
+    assert!(takes <= 8, "taken as number {takes}");
+
+    let step_by_step = oldest();
+    let mut order = Vec::new();
+    for take in 0..1000_u32 {
+        if take % 5 == 0 {
+            let steps = i8::try_from(take / 5 + 1).unwrap_or(i8::MAX);
+            step_by_step.add_with(0, Priority(Priority::LOW.0.saturating_add(steps).min(63)));
+        }
+        step_by_step.add_with(2000 + take, Priority::HIGH);
+        order.extend(take_key(&step_by_step));
+        if order.last() == Some(&0) {
+            break;
+        }
+    }
+    assert!(order.len() <= 8, "taken as number {}", order.len());
+}
+
+#[tokio::test]
+async fn a_key_raised_among_others_runs_in_the_order_of_its_age() {
+    let queue = queue();
+    for key in 0..4 {
+        queue.add_with(key, Priority::LOW);
+    }
+    queue.add(10);
+    queue.add_with(2, Priority::NORMAL);
+    queue.add_with(1, Priority(1));
+    queue.add_with(1, Priority(2));
+    queue.add(11);
+    assert_eq!(queue.len(), 6);
+    assert_eq!(drain(&queue), [1, 2, 10, 11, 0, 3]);
+}
+
+#[tokio::test]
+async fn keys_with_a_low_priority_run_in_a_queue_that_is_always_busy() {
+    // A thousand keys of the first list, and a new event for each take.
+    let queue = queue();
+    (0..1000).for_each(|key| _ = queue.add_with(key, Priority::LOW));
+    let mut takes = Vec::new();
+    for take in 1..=8000_u32 {
+        queue.add(1000 + take);
+        takes.extend(take_key(&queue).filter(|&key| key < 1000).map(|_| take));
+    }
+    assert_eq!(takes.len(), 1000, "every eighth take is of the oldest key");
+    assert!(takes.iter().zip(1..).all(|(&take, number)| take <= 8 * number));
+}
+
+#[tokio::test]
 async fn the_queue_stores_each_key_once_however_often_it_is_added() {
     let queue = queue();
     for round in 0..1000_u32 {
@@ -261,7 +319,6 @@ async fn the_queue_stores_each_key_once_however_often_it_is_added() {
             };
         }
     }
-    assert_eq!(queue.inner.locked.lock().state.slots(), 10);
     assert_eq!(drain(&queue).len(), 10);
 }
 

@@ -2,7 +2,7 @@
 
 use tokio::time::advance;
 
-use super::*;
+use crate::*;
 
 #[tokio::test(start_paused = true)]
 async fn a_delayed_key_is_added_at_the_moment_its_delay_ends() {

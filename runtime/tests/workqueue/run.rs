@@ -7,11 +7,11 @@ use std::sync::{
 
 use tokio::{sync::mpsc, time::timeout};
 
-use super::*;
+use crate::*;
 
 #[tokio::test(start_paused = true)]
 async fn run_acts_on_each_result() {
-    let queue = WorkQueue::<String>::new("run");
+    let queue = WorkQueue::<String>::builder("run").rate_limiter(exact_backoff()).build();
     let (seen, mut log) = mpsc::channel(100);
     let start = Instant::now();
     let running = tokio::spawn({
