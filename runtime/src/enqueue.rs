@@ -247,6 +247,6 @@ mod tests {
             handler.on_event(&Event::Added { object: Arc::new(config_map(name)), initial });
         }
         let order: Vec<_> = queue.shutdown_now().queued.into_iter().map(|key| key.name).collect();
-        assert_eq!(order, ["created", "other", "listed"]);
+        assert_eq!(order, ["other", "created", "listed"]);
     }
 }

@@ -1,5 +1,5 @@
-//! Sync and updates: an informer with the namespace index, an index over one label, and a handler
-//! that counts what is added and the old and new states of what is updated.
+//! Sync and updates: an informer with the namespace index, an index over one label, and a quick handler, as those
+//! of controllers, that counts what is added and the old and new states of what is updated.
 
 use std::{
     sync::{
@@ -17,7 +17,7 @@ use genclient_bench::{
     writes::{self, Latencies, PATIENCE, SENT},
 };
 use genclient_runtime::{
-    Event, InformerFactory, client::connect, factory::InformerFactoryBuilder, object::Watched,
+    Event, InformerFactory, client::connect, factory::InformerFactoryBuilder, informer::quick, object::Watched,
 };
 use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
 use samplecrd_apis::samplecrd::v1::Network;
@@ -66,7 +66,7 @@ async fn sync<K: Watched>(args: &Args) -> Result<()> {
     let _by_app = informer.add_index("app", |object: &K| object.label("app").map(str::to_owned))?;
     let (counts, is_real) = (Arc::new(Counts::default()), target.kubeconfig.is_some());
     let counting = counts.clone();
-    let registration = informer.add_event_handler(move |event: &Event<K>| match event {
+    let registration = informer.add_event_handler(quick(move |event: &Event<K>| match event {
         Event::Added { .. } => {
             counting.added.fetch_add(1, Ordering::Relaxed);
         }
@@ -78,7 +78,7 @@ async fn sync<K: Watched>(args: &Args) -> Result<()> {
             counting.version.store(new.resource_version().parse().unwrap_or_default(), Ordering::Release);
         }
         Event::Deleted { .. } => {}
-    });
+    }));
 
     let form = if args.compact { ", compact form" } else { "" };
     let mut measured = Measured::begin(PEER, target, form)?;
