@@ -5,7 +5,7 @@
 #
 #   --quick      small numbers, one run: whether everything works, in about three minutes
 #   --full       what the README shows, in thirty to fifty minutes; also a million objects, deployments
-#                and pods, and the writing of CRDs. Only this writes hack/bench/results.md, results.svg
+#                and pods, and the writing of CRDs. Only this writes hack/bench/results.md
 #                and the table in the README; the others write to hack/bench/out
 #   --runs N     so many runs of each (1, 3 or 5 without it; a real server's objects are read 3 times)
 #   --only NAME  only one part: real, sync, lister, queue, fake or generate (may be given several times);
@@ -260,10 +260,10 @@ setup() {
 }
 report=(--ceilings "$out/ceilings" --set-up "$(setup)")
 if [ "$size" = full ]; then
-  "$target/bench-report" "${report[@]}" --table "$here/results.md" --chart "$here/results.svg" \
+  "$target/bench-report" "${report[@]}" --table "$here/results.md" \
     --readme "$root/README.md" "$results"
-  say "written: hack/bench/results.md, hack/bench/results.svg, the table of README.md"
+  say "written: hack/bench/results.md, the table of README.md"
 else
-  "$target/bench-report" "${report[@]}" --table "$out/results.md" --chart "$out/results.svg" "$results"
-  say "written: hack/bench/out/results.md, hack/bench/out/results.svg"
+  "$target/bench-report" "${report[@]}" --table "$out/results.md" "$results"
+  say "written: hack/bench/out/results.md"
 fi

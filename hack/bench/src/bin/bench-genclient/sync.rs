@@ -17,7 +17,8 @@ use genclient_bench::{
     writes::{self, Latencies, PATIENCE, SENT},
 };
 use genclient_runtime::{
-    Event, InformerFactory, client::connect, factory::InformerFactoryBuilder, informer::quick, object::Watched,
+    Event, InformerFactory, client::connect, factory::InformerFactoryBuilder, informer::quick,
+    object::Watched,
 };
 use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
 use samplecrd_apis::samplecrd::v1::Network;

@@ -1,6 +1,5 @@
-//! From single runs to tables and a chart.
+//! Makes tables of single runs.
 
-mod chart;
 mod goals;
 mod readme;
 mod summary;
@@ -12,7 +11,7 @@ use genclient_bench::Result;
 use summary::{PEERS, Summary};
 
 #[derive(Parser)]
-#[command(about = "Makes the table and the chart of the benchmark")]
+#[command(about = "Makes the tables of the benchmark")]
 struct Args {
     /// The single runs, one line of JSON each.
     runs: PathBuf,
@@ -22,9 +21,6 @@ struct Args {
     /// Where the table goes.
     #[arg(long)]
     table: PathBuf,
-    /// Where the chart goes.
-    #[arg(long)]
-    chart: PathBuf,
     /// The machine and the versions, in one line.
     #[arg(long)]
     set_up: String,
@@ -40,7 +36,6 @@ fn main() -> Result<()> {
     let text = table(&summary, &args.set_up, &ceilings)?;
     print!("{text}");
     fs::write(args.table, text)?;
-    fs::write(args.chart, chart::draw(&goals::all(&summary)))?;
     let figures = readme::table(&summary, &args.set_up);
     match args.readme {
         Some(path) => fs::write(&path, readme::replace(&fs::read_to_string(&path)?, &figures)?)?,
@@ -63,10 +58,9 @@ fn table(summary: &Summary, set_up: &str, ceilings: &str) -> Result<String> {
         let reached = if goal.is_reached() { "yes" } else { "**no**" };
         writeln!(
             text,
-            "| {} | {} | {} {} | {} | {reached} |",
+            "| {} | {} | at most {} | {} | {reached} |",
             goal.title,
             goal.against,
-            if goal.at_least { "at least" } else { "at most" },
             goal.bound,
             figure(goal.ratio),
         )?;

@@ -103,10 +103,10 @@ impl Summary {
         (theirs > 0.0).then(|| ours / theirs)
     }
 
-    /// The median of a peer, in the form in which it is best at this.
-    pub(crate) fn best(&self, work: &str, measure: &str, peer: &str, more_is_better: bool) -> Option<f64> {
+    /// The median of a peer, in the form in which it is lowest.
+    pub(crate) fn best(&self, work: &str, measure: &str, peer: &str) -> Option<f64> {
         let medians = forms(peer).iter().filter_map(|form| Some(self.get(work, form, measure)?.median()));
-        medians.reduce(if more_is_better { f64::max } else { f64::min })
+        medians.reduce(f64::min)
     }
 }
 
@@ -129,7 +129,6 @@ mod tests {
         let line = |peer, value| format!(r#"{{"peer":"{peer}","work":"w","measures":{{"m":{value}}}}}"#);
         let lines = [line("genclient", 3), line("kube-rs", 10), line("kube-rs, one thread", 6)];
         let summary = Summary::read(&lines.join("\n")).unwrap();
-        assert_eq!(summary.best("w", "m", "kube-rs", false), Some(6.0));
-        assert_eq!(summary.best("w", "m", "kube-rs", true), Some(10.0));
+        assert_eq!(summary.best("w", "m", "kube-rs"), Some(6.0));
     }
 }
