@@ -13,7 +13,7 @@ mod random;
 mod workspace;
 mod written;
 
-use std::{collections::BTreeMap, env};
+use std::collections::BTreeMap;
 
 use genclient_tally::Tally;
 use krate::{Crate, Verdict};
