@@ -155,7 +155,7 @@ impl<T: Key + fmt::Display> ControlLoop<T> {
         let ended = tokio::select! {
             biased;
             () = &mut shutdown => {
-                tracing::info!("the shutdown began before the caches were synced");
+                tracing::info!("asked to stop before the caches were synced");
                 Some(Ok(()))
             }
             ended = informer_ended(&factories) => Some(Err(ended)),
@@ -173,6 +173,7 @@ impl<T: Key + fmt::Display> ControlLoop<T> {
         }
         let running = AssertUnwindSafe(queue.run(workers, reconcile)).catch_unwind();
         let mut running = std::pin::pin!(running.fuse());
+        tracing::info!("started workers");
         let ended = tokio::select! {
             biased;
             () = shutdown => None,
