@@ -6,7 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use genclient_bench::{
@@ -22,6 +22,7 @@ use genclient_runtime::{
 };
 use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
 use samplecrd_apis::samplecrd::v1::Network;
+use tokio::sync::Notify;
 
 use crate::{PEER, compact::CompactNetwork};
 
@@ -50,9 +51,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 struct Counts {
     added: AtomicU64,
     updated: AtomicU64,
-    /// The version that the handler has come to.
+    /// The version that the handler has reached.
     version: AtomicU64,
     latencies: Latencies,
+    /// Notified when the handler has got all updates of a real server.
+    done: Notify,
 }
 
 async fn sync<K: Watched>(args: &Args) -> Result<()> {
@@ -66,12 +69,17 @@ async fn sync<K: Watched>(args: &Args) -> Result<()> {
     let informer = factory.informer::<K>();
     let _by_app = informer.add_index("app", |object: &K| object.label("app").map(str::to_owned))?;
     let (counts, is_real) = (Arc::new(Counts::default()), target.kubeconfig.is_some());
-    let counting = counts.clone();
+    let (counting, updates) = (counts.clone(), target.updates);
     let registration = informer.add_event_handler(quick(move |event: &Event<K>| match event {
         Event::Added { .. } => {
             counting.added.fetch_add(1, Ordering::Relaxed);
         }
-        Event::Updated { new, .. } if is_real => counting.latencies.heard(new.label(SENT)),
+        Event::Updated { new, .. } if is_real => {
+            counting.latencies.heard(new.label(SENT));
+            if counting.latencies.count() >= updates {
+                counting.done.notify_one();
+            }
+        }
         Event::Updated { old, new, .. } => {
             if old.resource_version() != new.resource_version() {
                 counting.updated.fetch_add(1, Ordering::Relaxed);
@@ -108,11 +116,9 @@ async fn sync<K: Watched>(args: &Args) -> Result<()> {
         measured.followed(target.updates, counts.updated.load(Ordering::Relaxed) as f64)?;
     } else if let Some(writer) = &target.writer {
         let writer = writes::start(target, writer)?;
-        let begin = Instant::now();
         let patience = Duration::from_secs(target.updates as u64) / writes::RATE + PATIENCE;
-        while counts.latencies.count() < target.updates && begin.elapsed() < patience {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        // Asking at intervals would cost as much as the events. What is missing after the timeout is reported.
+        let _ = tokio::time::timeout(patience, counts.done.notified()).await;
         measured.followed(target.updates, counts.latencies.count() as f64)?;
         counts.latencies.report(&mut measured.run);
         tokio::task::spawn_blocking(move || writes::finish(writer)).await??;
