@@ -67,7 +67,11 @@ type Service = BoxService<Request<Body>, Response<Box<DynBody>>, BoxError>;
 /// # fn example(config: kube::Config) -> genclient_runtime::Result<()> {
 /// use genclient_runtime::client;
 ///
-/// let layer = tower::limit::ConcurrencyLimitLayer::new(8);
+/// let log = |request: http::Request<kube::client::Body>| {
+///     println!("{} {}", request.method(), request.uri());
+///     request
+/// };
+/// let layer = tower::util::MapRequestLayer::new(log);
 /// let client = client::builder(config)?.with_layer(&layer).build();
 /// # Ok(())
 /// # }
