@@ -2,7 +2,7 @@
 
 use std::{
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 
 use futures::task::AtomicWaker;
@@ -114,7 +114,13 @@ impl<K: CacheObject> Subscriber<K> {
 
     /// Takes the next event, or waits for it. Returns `None` when there will be no more.
     pub(crate) fn poll_next(&self, context: &mut Context<'_>) -> Poll<Option<Event<K>>> {
-        self.poll_waiting(context).map(|_| self.next())
+        while ready!(self.poll_waiting(context)) {
+            // A deletion that arrives in between can leave nothing of the event that waited.
+            if let Some(event) = self.next() {
+                return Poll::Ready(Some(event));
+            }
+        }
+        Poll::Ready(None)
     }
 
     /// Waits for an event. Returns `false` when there will be no more.
