@@ -319,8 +319,11 @@ impl<K: CacheObject> Inner<K> {
                     self.moved
                         .send_modify(|moved| heard.into_iter().for_each(|scope| moved[scope] = Some(now)));
                 }
-                Work::Resync => core.resync(Instant::now()),
-                Work::Apply(_) | Work::Listen => {}
+                Work::Resync => {
+                    core.resync(Instant::now());
+                    drop(core);
+                }
+                Work::Apply(_) | Work::Listen => drop(core),
             }
             if self.is_ended()
                 && let Some(mut core) = self.core.try_lock()
