@@ -62,8 +62,18 @@ fn contested() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// Keys that fail again and again, and are added during their backoff.
+fn failing() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        2 => (0..2u8).prop_map(|key| Step::Add(key, Priority::NORMAL)),
+        2 => Just(Step::Next),
+        2 => Just(Step::Retry(0)),
+        1 => (1..4u64).prop_map(Step::Advance),
+    ]
+}
+
 fn sequence() -> impl Strategy<Value = Vec<Step>> {
-    prop_oneof![3 => vec(step(), 1..120), 1 => vec(contested(), 1..120)]
+    prop_oneof![3 => vec(step(), 1..120), 1 => vec(contested(), 1..120), 1 => vec(failing(), 1..60)]
 }
 
 /// The behaviour of the queue, in lists that are searched from end to end.
