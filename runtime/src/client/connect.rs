@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use http::{HeaderMap, Request, Response};
-use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
 use hyper_timeout::TimeoutConnector;
-use hyper_util::{client::legacy::connect::HttpConnector, rt::TokioExecutor};
+use hyper_util::client::legacy::connect::HttpConnector;
 use kube::{
     Client, Config,
     client::{Body, ClientBuilder, ConfigExt as _, DynBody, retry::RetryPolicy},
@@ -15,6 +13,7 @@ use tower::{BoxError, ServiceBuilder, ServiceExt as _, retry::RetryLayer, util::
 use tower_http::{classify::ServerErrorsFailureClass, trace::TraceLayer};
 use tracing::{Span, field::Empty};
 
+use super::transport::{ResponseBody, Transport};
 use crate::error::Result;
 
 /// After this much silence the kernel probes whether the peer is still there …
@@ -98,7 +97,6 @@ pub fn builder(config: Config) -> Result<ClientBuilder<Service>> {
     connector.set_read_timeout(config.read_timeout);
     connector.set_write_timeout(config.write_timeout);
     connector.set_reset_reader_on_write(config.reset_reader_on_write);
-    let http = hyper_util::client::legacy::Builder::new(TokioExecutor::new()).build::<_, Body>(connector);
 
     // The layers, their order and the fields of the span are kube's.
     let trace = TraceLayer::new_for_http()
@@ -114,7 +112,7 @@ pub fn builder(config: Config) -> Result<ClientBuilder<Service>> {
             )
         })
         .on_request(|_: &Request<Body>, _: &Span| tracing::debug!("requesting"))
-        .on_response(|response: &Response<Incoming>, _: Duration, span: &Span| {
+        .on_response(|response: &Response<ResponseBody<_>>, _: Duration, span: &Span| {
             let status = response.status();
             span.record("http.status_code", status.as_u16());
             if status.is_client_error() || status.is_server_error() {
@@ -133,9 +131,8 @@ pub fn builder(config: Config) -> Result<ClientBuilder<Service>> {
         .option_layer(config.auth_layer()?)
         .layer(config.extra_headers_layer()?)
         .layer(trace)
-        .map_err(BoxError::from)
-        .service(http)
-        .map_response(|response| response.map(|body| Box::new(body.map_err(BoxError::from)) as Box<DynBody>));
+        .service(Transport::new(connector))
+        .map_response(|response| response.map(|body| Box::new(body) as Box<DynBody>));
     Ok(ClientBuilder::new(BoxService::new(service), config.default_namespace))
 }
 

@@ -30,6 +30,7 @@ mod read;
 mod request;
 mod rest;
 mod subresource;
+mod transport;
 mod update_with;
 mod watch;
 mod write;
@@ -50,6 +51,7 @@ pub use patch::PatchRequest;
 pub use read::{Get, List};
 pub(crate) use request::fetch_path;
 pub use rest::RestClient;
+pub(crate) use transport::LongResponse;
 pub use update_with::UpdateWith;
 pub use watch::{WatchEvent, WatchStream};
 pub use write::Write;
@@ -115,6 +117,13 @@ impl<K: ApiObject + Resource<DynamicType = ()>> TypedClient<K> {
         K::Scope: NamespaceScope,
     {
         Self::cluster(client).constrained(namespace)
+    }
+}
+
+impl<K: ApiObject + Resource<DynamicType = ()>> TypedClient<K> {
+    /// Creates a client of the objects in a namespace, or of a cluster-scoped kind without one.
+    pub(crate) fn at(client: RestClient, namespace: Option<&str>) -> Self {
+        Self { namespace: namespace.map(str::to_owned), ..Self::cluster(client) }
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::any::Any;
 
-use futures::{FutureExt, future::BoxFuture};
+use futures::{
+    FutureExt,
+    future::{BoxFuture, join_all, pending},
+};
 use parking_lot::Mutex;
 use tokio::{runtime::Handle, sync::watch};
 use tokio_util::task::TaskTracker;
@@ -96,26 +99,28 @@ impl<K: Decodable> AnyMember for Member<K> {
             return;
         }
         let (sender, receiver) = delta_queue(QUEUE);
-        // The tasks hold no handle of the informer, so it ends when its users have dropped theirs.
+        // The task holds no handle of the informer, so it ends when its users have dropped theirs.
         let inner = self.informer.inner();
         let start = |scope: &Scope| {
             let config = settings.reflector::<K>(&self.followed, scope.clone());
             let reflector = Reflector::of_kind(client.clone(), &self.followed.kind, config)
                 .track_jobs(inner.tasks.clone());
             let handle = ReflectorHandle { scope: scope.clone(), state: reflector.state() };
-            let (ending, sender) = (inner.clone(), sender.clone());
-            let following = async move {
-                tokio::select! {
-                    () = ending.ended() => {}
-                    () = reflector.run(sender) => {}
-                }
-            };
-            inner.tasks.spawn_on(following, runtime);
-            handle
+            (handle, reflector.run(sender.clone()))
         };
-        *reflectors = Some(self.informer.config().scopes.iter().map(start).collect());
-        let running = inner.clone();
-        inner.tasks.spawn_on(async move { running.run(receiver).await }, runtime);
+        let (handles, following): (_, Vec<_>) = self.informer.config().scopes.iter().map(start).unzip();
+        *reflectors = Some(handles);
+        let tasks = inner.tasks.clone();
+        // Reflectors and informer share a task, so that an event wakes one task on its way to the handlers.
+        let running = async move {
+            let follow = join_all(following).then(|_| pending());
+            tokio::select! {
+                biased;
+                () = follow => {}
+                () = inner.run(receiver) => {}
+            }
+        };
+        tasks.spawn_on(running, runtime);
     }
 
     fn stop(&self) {

@@ -27,6 +27,7 @@ use tower::service_fn;
 
 use crate::{
     backoff::jittered,
+    client::LongResponse,
     delta::Scope,
     error::{Cause, Error, InvalidRequest, Operation, Result},
     meta::GroupResource,
@@ -191,6 +192,7 @@ impl Collection {
         }
         if is_watch {
             request.headers_mut().insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+            request.extensions_mut().insert(LongResponse);
         }
         let body = body_sent_once().await;
         send(&self.client, request.map(|_| body))
