@@ -40,6 +40,8 @@ pub fn changed<K: CacheObject>(queue: &WorkQueue<ObjectKey>) -> impl EventHandle
 /// Returns a handler that queues the keys that a function returns for each object that is added, changed or
 /// deleted. For a changed object these are the keys of the old and of the new state.
 ///
+/// The informer calls the function, so it must not block. It may read caches.
+///
 /// ```
 /// # use genclient_runtime::{ObjectKey, SharedInformer, WorkQueue, enqueue};
 /// # use k8s_openapi::api::core::v1::Pod;

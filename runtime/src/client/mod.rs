@@ -51,7 +51,6 @@ pub use patch::PatchRequest;
 pub use read::{Get, List};
 pub(crate) use request::fetch_path;
 pub use rest::RestClient;
-pub(crate) use transport::LongResponse;
 pub use update_with::UpdateWith;
 pub use watch::{WatchEvent, WatchStream};
 pub use write::Write;

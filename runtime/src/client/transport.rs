@@ -6,7 +6,7 @@
 
 use std::{
     pin::{Pin, pin},
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
 };
 
 use bytes::Bytes;
@@ -28,9 +28,7 @@ use hyper_util::{
 use kube::client::Body;
 use tower::{BoxError, Service, ServiceExt as _};
 
-/// Marks a request whose response is read for a long time, so that it gets a separate connection.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LongResponse;
+use crate::wire::LongResponse;
 
 /// Sends requests over connections that `C` opens.
 #[derive(Clone)]
@@ -113,8 +111,11 @@ fn with_path(mut request: Request<Body>) -> Result<Request<Body>, http::Error> {
 pub(super) struct ResponseBody<S: Stream> {
     body: Incoming,
     /// The connection that the body polls, until it has ended. It ends early if its sender is dropped.
-    connection: Option<(Pin<Box<Connection<S, Body>>>, SendRequest<Body>)>,
+    connection: Option<Driven<S>>,
 }
+
+/// A connection, and its sender.
+type Driven<S> = (Pin<Box<Connection<S, Body>>>, SendRequest<Body>);
 
 impl<S: Stream> HttpBody for ResponseBody<S> {
     type Data = Bytes;
@@ -127,15 +128,19 @@ impl<S: Stream> HttpBody for ResponseBody<S> {
         if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) {
             return Poll::Ready(frame.map(|frame| Ok(frame?)));
         }
+        let mut failure = None;
         if let Some((connection, _)) = &mut self.connection
             && let Poll::Ready(end) = connection.poll_unpin(context)
         {
             self.connection = None;
-            end?;
+            failure = end.err();
         }
-        // What the connection has just read.
-        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
-        Poll::Ready(frame.map(|frame| Ok(frame?)))
+        // What the connection has just read, also before it failed.
+        match (Pin::new(&mut self.body).poll_frame(context), failure) {
+            (Poll::Ready(frame), _) => Poll::Ready(frame.map(|frame| Ok(frame?))),
+            (Poll::Pending, Some(failure)) => Poll::Ready(Some(Err(failure.into()))),
+            (Poll::Pending, None) => Poll::Pending,
+        }
     }
 
     fn is_end_stream(&self) -> bool {

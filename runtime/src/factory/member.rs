@@ -7,7 +7,7 @@ use futures::{
     future::{BoxFuture, join_all, pending},
 };
 use parking_lot::Mutex;
-use tokio::{runtime::Handle, sync::watch};
+use tokio::{runtime::Handle, sync::watch, task::coop::unconstrained};
 use tokio_util::task::TaskTracker;
 
 use super::{InformerStatus, builder::Settings};
@@ -117,7 +117,9 @@ impl<K: Decodable> AnyMember for Member<K> {
             tokio::select! {
                 biased;
                 () = follow => {}
-                () = inner.run(receiver) => {}
+                // A busy stream must not use up the budget of the task: the informer empties the queue, which is
+                // bounded.
+                () = unconstrained(inner.run(receiver)) => {}
             }
         };
         tasks.spawn_on(running, runtime);

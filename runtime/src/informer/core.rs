@@ -38,17 +38,24 @@ pub(super) struct Listener<K> {
 }
 
 impl<K: CacheObject> Listener<K> {
-    /// Adds changes to the backlog, and calls the handler if it is quick. Returns `false` if the listener is
-    /// closed.
+    /// Adds changes to the backlog. Returns `false` if the listener is closed.
+    ///
+    /// A quick handler is called here, with each change by itself: its backlog would merge an object that was
+    /// created and deleted to nothing.
     fn push(
         &mut self,
         notices: impl IntoIterator<Item = Notice<K>>,
         is_complete: bool,
         metrics: &InformerMetrics,
     ) -> bool {
-        let is_open = self.subscriber.push(notices, is_complete);
-        self.call(metrics);
-        is_open
+        if self.handler.is_none() {
+            return self.subscriber.push(notices, is_complete);
+        }
+        for notice in notices {
+            self.subscriber.push([notice], false);
+            self.call(metrics);
+        }
+        self.subscriber.push([], is_complete)
     }
 
     /// Calls a quick handler with its backlog.

@@ -5,10 +5,14 @@ use std::{
     future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
+    time::{Duration, Instant},
 };
 
 use super::{Event, metrics::InformerMetrics, signal::SyncReceiver, subscriber::Subscriber};
 use crate::{object::CacheObject, offload::offload, panics};
+
+/// How long a busy handler keeps a blocking thread before others may have it.
+const TURN: Duration = Duration::from_millis(50);
 
 /// Is called with every change in an informer's cache.
 ///
@@ -140,24 +144,31 @@ impl HandlerRegistration {
     }
 }
 
-/// Calls one handler until it is removed or the informer ends.
-pub(super) async fn deliver<K: CacheObject>(
+/// Calls one handler until it is removed or the informer ends. The listener is closed also if the future is dropped
+/// before it is first polled.
+pub(super) fn deliver<K: CacheObject>(
     subscriber: Arc<Subscriber<K>>,
     mut handler: Box<dyn EventHandler<K>>,
     metrics: InformerMetrics,
-) {
+) -> impl Future<Output = ()> + Send {
     let listener = CloseOnDrop(subscriber);
-    while poll_fn(|context| listener.0.poll_waiting(context)).await {
-        let (subscriber, metrics) = (listener.0.clone(), metrics.clone());
-        handler = offload(move || {
-            while let Some(event) = subscriber.next() {
-                call(&mut *handler, &event, &metrics);
-                panics::drop_caught(event);
-                subscriber.handled();
-            }
-            handler
-        })
-        .await;
+    async move {
+        while poll_fn(|context| listener.0.poll_waiting(context)).await {
+            let (subscriber, metrics) = (listener.0.clone(), metrics.clone());
+            handler = offload(move || {
+                let begun = Instant::now();
+                // A busy handler gives its thread back from time to time, because others may wait for one.
+                while begun.elapsed() < TURN
+                    && let Some(event) = subscriber.next()
+                {
+                    call(&mut *handler, &event, &metrics);
+                    panics::drop_caught(event);
+                    subscriber.handled();
+                }
+                handler
+            })
+            .await;
+        }
     }
 }
 

@@ -6,8 +6,8 @@
 //! * Each handler gets the events of one object in order and without a gap; see [`Event`]. A slow
 //!   handler gets fewer events; see the table in `backlog`. Its backlog is bounded by two events per
 //!   key.
-//! * A handler that panics or blocks disturbs no other handler, no work queue and no cache: handlers run on
-//!   the runtime's blocking threads. Only [quick](EventHandler::is_quick) handlers, which queue keys, are called
+//! * A handler that panics or blocks disturbs no other handler, no work queue and no cache, as long as the runtime has
+//!   a blocking thread left: handlers run on these threads, and so does the resolution of names. Only [quick](EventHandler::is_quick) handlers, which queue keys, are called
 //!   by the informer itself.
 //! * A resync calls a handler with every object again, on that handler's own schedule. It never
 //!   replaces a change.

@@ -27,7 +27,6 @@ use tower::service_fn;
 
 use crate::{
     backoff::jittered,
-    client::LongResponse,
     delta::Scope,
     error::{Cause, Error, InvalidRequest, Operation, Result},
     meta::GroupResource,
@@ -39,6 +38,10 @@ pub(crate) use lines::LineBatch;
 #[cfg(test)]
 pub(crate) use lines::Lines;
 pub(crate) use watch::Watch;
+
+/// Marks a request whose response is read for a long time, so that it gets a separate connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LongResponse;
 
 /// Asks the server to leave managedFields out (KEP-5958). Servers without the feature ignore the parameter.
 const WITHOUT_MANAGED_FIELDS: &str = ";drop=metadata.managedFields";

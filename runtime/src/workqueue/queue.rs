@@ -118,6 +118,11 @@ impl<T: Key> WorkQueue<T> {
         self.inner.locked.lock().state.cancel_delay(hash, key)
     }
 
+    /// Removes all queued and delayed keys. Running keys are not affected, except that they do not run once more.
+    pub(crate) fn clear(&self) {
+        self.inner.drain();
+    }
+
     /// Forgets the failures of a key, so that its next failure counts as the first.
     pub fn forget(&self, key: &T) {
         self.inner.forget(key);

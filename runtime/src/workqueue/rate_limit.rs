@@ -31,6 +31,20 @@ pub trait RateLimiter<T>: Send + Sync + 'static {
     fn num_requeues(&self, key: &T) -> u32;
 }
 
+impl<T, L: RateLimiter<T> + ?Sized> RateLimiter<T> for Box<L> {
+    fn when(&self, key: &T) -> Duration {
+        (**self).when(key)
+    }
+
+    fn forget(&self, key: &T) {
+        (**self).forget(key);
+    }
+
+    fn num_requeues(&self, key: &T) -> u32 {
+        (**self).num_requeues(key)
+    }
+}
+
 /// Doubles the delay of a key with each of its failures, up to a limit. This is the limiter of a queue
 /// unless the builder sets another one.
 ///

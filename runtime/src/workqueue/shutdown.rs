@@ -61,15 +61,7 @@ impl<T: Key> WorkQueue<T> {
     pub fn shutdown_now(&self) -> Shutdown<T> {
         let inner = &*self.inner;
         inner.close(Stage::Ended);
-        let mut locked = inner.locked.lock();
-        let depth = locked.state.depth();
-        let report = locked.state.drain();
-        let measure = inner.measure.get();
-        drop(locked);
-        if let Some(measure) = measure {
-            measure.drained(depth);
-        }
-        report
+        inner.drain()
     }
 
     /// Waits for the last stage.
@@ -79,6 +71,18 @@ impl<T: Key> WorkQueue<T> {
 }
 
 impl<T: Key> Inner<T> {
+    /// Removes and returns all keys, but keeps the slots of the running keys.
+    pub(super) fn drain(&self) -> Shutdown<T> {
+        let mut locked = self.locked.lock();
+        let depth = locked.state.depth();
+        let report = locked.state.drain();
+        drop(locked);
+        if let Some(measure) = self.measure.get() {
+            measure.drained(depth);
+        }
+        report
+    }
+
     fn close(&self, stage: Stage) {
         self.locked.lock().state.close(stage);
         self.ready.notify_waiters();
