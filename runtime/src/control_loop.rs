@@ -220,12 +220,12 @@ impl<T: Key> fmt::Debug for ControlLoop<T> {
 }
 
 impl Ended {
-    fn new(part: impl Into<String>, reason: impl Into<String>) -> Self {
+    pub(crate) fn new(part: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { part: part.into(), reason: reason.into() }
     }
 
     /// The error of a future that ended before the shutdown.
-    fn of(part: &str, result: Result<(), Box<dyn Any + Send>>) -> Self {
+    pub(crate) fn of(part: &str, result: Result<(), Box<dyn Any + Send>>) -> Self {
         match result {
             Ok(()) => Self::new(part, "it ended before the shutdown"),
             Err(panic) => Self::new(part, format!("it panicked: {}", panics::message(&*panic))),
@@ -240,13 +240,13 @@ impl From<FactoryError> for Ended {
 }
 
 /// Waits for the caches and handlers of all factories.
-async fn synced(factories: &[FactoryUse]) -> Result<(), Ended> {
+pub(crate) async fn synced(factories: &[FactoryUse]) -> Result<(), Ended> {
     try_join_all(factories.iter().map(|factory| factory.synced())).await?;
     Ok(())
 }
 
 /// Waits until an informer of any factory ends.
-async fn informer_ended(factories: &[FactoryUse]) -> Ended {
+pub(crate) async fn informer_ended(factories: &[FactoryUse]) -> Ended {
     if factories.is_empty() {
         return future::pending().await;
     }
@@ -255,7 +255,11 @@ async fn informer_ended(factories: &[FactoryUse]) -> Ended {
 }
 
 /// Cancels the tasks, stops the informers of each factory that no other loop uses, and waits for them.
-async fn stop<P: Send + 'static>(factories: Vec<FactoryUse>, mut parts: JoinSet<P>, deadline: Duration) {
+pub(crate) async fn stop<P: Send + 'static>(
+    factories: Vec<FactoryUse>,
+    mut parts: JoinSet<P>,
+    deadline: Duration,
+) {
     let stopped: Vec<_> = factories.into_iter().filter_map(FactoryUse::end).collect();
     let handlers = join_all(stopped.iter().map(InformerFactory::shutdown));
     if timeout(deadline, future::join(parts.shutdown(), handlers)).await.is_err() {

@@ -5,7 +5,7 @@
 //! client-go's `apierrors`, the HTTP status counts only if the reason is unknown. [`Error::cause`] and
 //! [`Error::status`] return the details.
 
-use std::{error::Error as StdError, fmt, time::Duration};
+use std::{error::Error as StdError, fmt, sync::Arc, time::Duration};
 
 use kube::core::{
     Status,
@@ -13,6 +13,15 @@ use kube::core::{
 };
 
 use crate::object::ObjectKey;
+
+/// Work was refused or given up by a [fence](crate::leader::Fence), because this process does not lead.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "this process does not hold the Lease {lease}, so it makes no changes: the replica that holds it does"
+)]
+pub struct Refused {
+    pub(crate) lease: Arc<ObjectKey>,
+}
 
 /// The result of a request.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -307,6 +316,12 @@ impl Error {
     /// Returns whether the request was not sent because it cannot succeed.
     pub fn is_invalid_request(&self) -> bool {
         matches!(self.0.cause, Cause::InvalidRequest(_))
+    }
+
+    /// Returns whether the request was refused or given up by the [fence](crate::leader::Fence) of its client,
+    /// because this process does not lead.
+    pub fn is_not_leading(&self) -> bool {
+        matches!(&self.0.cause, Cause::Kube(kube::Error::Service(refused)) if refused.is::<Refused>())
     }
 
     /// Returns how long the server asks to wait before the next attempt.

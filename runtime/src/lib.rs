@@ -4,45 +4,48 @@
 //! Generated clientsets, informers and listers are thin typed wrappers around this crate. Everything
 //! here also works without generated code, for every type that [`kube`] can list and watch.
 //!
-//! A controller connects a client, caches a kind in an informer, queues the key of every object that
-//! changes, and reconciles the keys:
+//! A controller reconciles the objects of a kind. A [`Manager`] runs it, with one informer per kind, and with a
+//! lease, so that one of several replicas works:
 //!
 //! ```no_run
-//! use std::error::Error;
+//! use std::{sync::Arc, time::Duration};
 //!
-//! use genclient_runtime::{
-//!     Action, InformerFactory, ObjectKey, WorkQueue, client, control_loop::ControlLoop, enqueue,
-//! };
-//! use k8s_openapi::api::core::v1::ConfigMap;
+//! use genclient_runtime::{Action, Controller, Error, Manager, TypedClient, owner};
+//! use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+//! use serde_json::json;
 //!
 //! #[tokio::main]
-//! async fn main() -> Result<(), Box<dyn Error>> {
-//!     let client = client::try_default().await?;
-//!     let factory = InformerFactory::builder(client).try_build()?;
-//!     let config_maps = factory.informer::<ConfigMap>();
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let manager = Manager::builder("copier").lease("default/copier").connect().await?;
+//!     Controller::<Secret>::new(&manager).owns::<ConfigMap>().run(reconcile);
+//!     Ok(manager.run().await?)
+//! }
 //!
-//!     let queue = WorkQueue::new("config-maps");
-//!     config_maps.add_event_handler(enqueue::changed(&queue));
-//!
-//!     let lister = config_maps.lister();
-//!     let reconcile = move |key: ObjectKey| {
-//!         let lister = lister.clone();
-//!         async move {
-//!             match lister.get(&key) {
-//!                 Some(object) => println!("{key} is at {:?}", object.metadata.resource_version),
-//!                 None => println!("{key} is deleted"),
-//!             }
-//!             Ok::<_, genclient_runtime::Error>(Action::await_change())
-//!         }
-//!     };
-//!     let shutdown = async { tokio::signal::ctrl_c().await.unwrap_or_default() };
-//!     ControlLoop::new("config map", queue).factory(&factory).run(2, reconcile, shutdown).await?;
-//!     Ok(())
+//! /// Keeps a ConfigMap with the names of the keys of each Secret.
+//! async fn reconcile(secret: Arc<Secret>, manager: Arc<Manager>) -> Result<Action, Error> {
+//!     let namespace = secret.metadata.namespace.as_deref().unwrap_or_default();
+//!     let config_maps = TypedClient::<ConfigMap>::namespaced(manager.client(), namespace);
+//!     let keys: Vec<_> = secret.data.iter().flatten().map(|(key, _)| &**key).collect();
+//!     let config = json!({
+//!         "apiVersion": "v1",
+//!         "kind": "ConfigMap",
+//!         "metadata": { "name": secret.metadata.name, "ownerReferences": [owner::controller_ref(&*secret)] },
+//!         "data": { "keys": keys.join(",") },
+//!     });
+//!     config_maps.apply_untyped(&config).await?;
+//!     Ok(Action::requeue(Duration::from_secs(300)))
 //! }
 //! ```
 //!
+//! Everything below works without a manager: informers, queues and clients can be wired by hand, and
+//! [`control_loop`] runs them.
+//!
 //! | start here | |
 //! | --- | --- |
+//! | [`controller`] | the kinds that a controller watches, and what happens to an object that has changed |
+//! | [`manager`] | what controllers share: client, informers, events, lease, shutdown |
+//! | [`leader`] | one leader among several replicas, and writes that only the leader can make |
+//! | [`predicate`] | which updates are reconciled |
 //! | [`client`] | requests to the API server, with timeouts, rate limits and pages |
 //! | [`apply`] | apply configurations: the fields of an object that a manager wants to own |
 //! | [`patch`] | patches, and the difference of two objects |
@@ -50,18 +53,19 @@
 //! | [`lister`] | typed reads of the cache |
 //! | [`workqueue`] | keys with delays, priorities, retries and workers |
 //! | [`enqueue`] | handlers that queue the keys of changed objects, of their owners, or of any mapping |
-//! | [`control_loop`] | waits for the caches, runs the workers, shuts down in order |
 //! | [`events`] | Kubernetes events about the objects of a controller |
 //! | `cli` | with the feature `cli`: the flags, the log and the signals of a controller's program |
 //!
 //! | when you need it | |
 //! | --- | --- |
+//! | [`control_loop`] | runs the workers of one queue: waits for the caches, shuts down in order |
 //! | [`factory`] | one informer per type: namespaces, readiness, resync, list options, transforms, slim types |
 //! | [`dynamic`] | informers, listers and clients of kinds whose type is not known at compile time |
 //! | [`store`] | the cache itself: snapshots and typed indexes |
 //! | [`selector`] | label selectors with the API server's grammar |
 //! | [`retry`] | retries of a write that conflicts with another one |
 //! | [`owner`] | owner references |
+//! | [`finalizer`] | finalizers, which hold a deleted object back |
 //! | [`conditions`] | the conditions of a status |
 //! | [`scheme`] | manifests decoded into the types of a clientset |
 //! | [`crd`] | CRD manifests of annotated types |
@@ -93,6 +97,7 @@ pub mod client;
 mod clip;
 pub mod conditions;
 pub mod control_loop;
+pub mod controller;
 pub mod crd;
 mod decode;
 mod delta;
@@ -101,9 +106,12 @@ pub mod enqueue;
 pub mod error;
 pub mod events;
 pub mod factory;
+pub mod finalizer;
 pub mod informer;
+pub mod leader;
 pub mod lister;
 mod macros;
+pub mod manager;
 pub mod meta;
 pub mod metrics;
 pub mod object;
@@ -111,21 +119,26 @@ mod offload;
 pub mod owner;
 mod panics;
 pub mod patch;
+pub mod predicate;
 pub mod reflector;
 mod resource_version;
 pub mod retry;
 pub mod scheme;
 pub mod selector;
+mod signal;
 pub mod store;
 mod wire;
 pub mod workqueue;
+mod written;
 
 // The names that a controller needs.
 pub use client::{RestClient, TypedClient};
+pub use controller::{Controller, Retry};
 pub use error::{Error, Result};
 pub use factory::InformerFactory;
 pub use informer::{Cause, Event, FinalState, SharedInformer};
 pub use lister::{Lister, NamespaceLister};
+pub use manager::Manager;
 pub use object::ObjectKey;
 pub use patch::Patch;
 pub use selector::Selector;

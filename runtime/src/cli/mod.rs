@@ -42,15 +42,14 @@
 
 mod cluster;
 mod log;
-mod signal;
 
 use std::{error::Error, process::ExitCode, time::Duration};
 
 pub use self::{
     cluster::{ClusterArgs, ConnectError},
     log::{LogArgs, LogFormat},
-    signal::{Shutdown, shutdown_signal},
 };
+pub use crate::signal::{Shutdown, shutdown_signal};
 
 /// Any error that ends a program.
 pub type Failure = Box<dyn Error + Send + Sync>;

@@ -9,6 +9,7 @@ use super::RestClient;
 use crate::{
     error::{Cause, Error, InvalidRequest, Operation, Result},
     wire::{Call, decode, fetch},
+    written,
 };
 
 /// A request that is complete except for its options, and the type of its response.
@@ -65,6 +66,7 @@ impl<R: 'static> Request<R> {
             // The timeout starts when the request is sent: a request that has used up its time in a queue
             // would be sent and given up.
             client.admit(timeout).await.map_err(fail)?;
+            let write = written::Pending::of(&request);
             let exchange = fetch(client.client(), &operation, request);
             let body = match timeout {
                 None => exchange.await?,
@@ -73,6 +75,9 @@ impl<R: 'static> Request<R> {
                     Err(_) => return Err(fail(Cause::Timeout(limit))),
                 },
             };
+            if let Some(write) = write {
+                write.succeeded(&body);
+            }
             decode(&operation, &body)
         })
     }

@@ -105,6 +105,17 @@ impl RestClient {
         &self.client
     }
 
+    /// Replaces the connection, and keeps the limits.
+    pub(crate) fn with_connection(self, client: Client) -> Self {
+        Self { client, ..self }
+    }
+
+    /// Sets the field manager, unless there is one.
+    pub(crate) fn field_manager_or(mut self, name: &Arc<str>) -> Self {
+        self.field_manager.get_or_insert_with(|| name.clone());
+        self
+    }
+
     pub(super) fn default_timeout(&self) -> Option<Duration> {
         self.timeout
     }
@@ -126,6 +137,12 @@ impl RestClient {
 impl From<Client> for RestClient {
     fn from(client: Client) -> Self {
         Self::new(client)
+    }
+}
+
+impl From<&Self> for RestClient {
+    fn from(client: &Self) -> Self {
+        client.clone()
     }
 }
 

@@ -22,7 +22,7 @@ use super::{
     recorder::Dropped,
     series::{Series, SeriesCache, SeriesKey},
 };
-use crate::{backoff::exponential, metrics as names, panics};
+use crate::{backoff::exponential, error::Refused, metrics as names, panics};
 
 /// The number of attempts to send an event.
 const ATTEMPTS: u32 = 4;
@@ -189,6 +189,8 @@ impl From<kube::Error> for Failure {
             kube::Error::Api(status) if status.code < 500 && status.code != 429 => {
                 Self::Refused(error.to_string())
             }
+            // The leader reports what happened.
+            kube::Error::Service(refused) if refused.is::<Refused>() => Self::Refused(error.to_string()),
             _ => Self::Unanswered(error.to_string()),
         }
     }

@@ -81,24 +81,36 @@ impl<K: CacheObject> SharedInformer<K> {
         if !is_ordered(wanted) {
             return Err(CatchUpError::Malformed(wanted.to_owned()));
         }
+        match self.moved_until(|| self.has_reached(scopes, wanted), deadline).await {
+            Some(true) => Ok(()),
+            Some(false) => Err(CatchUpError::Stopped { wanted: wanted.to_owned() }),
+            None => {
+                Err(CatchUpError::Deadline { wanted: wanted.to_owned(), reached: self.resource_version() })
+            }
+        }
+    }
+
+    /// Returns whether these parts of the cache have reached a resource version.
+    pub(crate) fn has_reached(&self, scopes: &[Scope], wanted: &str) -> bool {
+        scopes
+            .iter()
+            .all(|scope| self.store.scope_version(scope).is_some_and(|reached| has_reached(&reached, wanted)))
+    }
+
+    /// Waits until a condition holds, which is checked whenever the cache has changed or was confirmed. Returns
+    /// `false` if the informer ends before, and `None` at the deadline.
+    pub(crate) async fn moved_until(&self, holds: impl Fn() -> bool, deadline: Duration) -> Option<bool> {
         let mut moved = self.inner.moved.subscribe();
-        let is_reached = || {
-            scopes.iter().all(|scope| {
-                self.store.scope_version(scope).is_some_and(|reached| has_reached(&reached, wanted))
-            })
-        };
         let waited = tokio::time::timeout(deadline, async {
             loop {
-                if is_reached() {
-                    return Ok(());
+                if holds() {
+                    return true;
                 }
                 if self.is_stopped() || moved.changed().await.is_err() {
-                    return Err(CatchUpError::Stopped { wanted: wanted.to_owned() });
+                    return false;
                 }
             }
         });
-        waited.await.unwrap_or_else(|_| {
-            Err(CatchUpError::Deadline { wanted: wanted.to_owned(), reached: self.resource_version() })
-        })
+        waited.await.ok()
     }
 }

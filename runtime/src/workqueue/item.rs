@@ -58,6 +58,12 @@ impl<T: Key> Item<T> {
     pub fn retry(mut self) {
         self.outcome = Outcome::Retry;
     }
+
+    /// Counts a panic, and reports a failure.
+    pub(crate) fn panicked(self) {
+        self.queue.inner.count_panic();
+        self.retry();
+    }
 }
 
 impl<T: Key> Drop for Item<T> {

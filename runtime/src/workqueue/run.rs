@@ -26,6 +26,11 @@ impl Action {
     pub const fn requeue(after: Duration) -> Self {
         Self(Some(after))
     }
+
+    /// Returns the time after which the key runs again, or `None` if it waits for a change.
+    pub const fn delay(&self) -> Option<Duration> {
+        self.0
+    }
 }
 
 impl<T: Key + Display> WorkQueue<T> {
@@ -86,10 +91,9 @@ impl<T: Key + Display> WorkQueue<T> {
                     tracing::error!(queue = self.name(), %key, failures, "{error}");
                 }
                 Err(panic) => {
-                    self.inner.count_panic();
                     let panic = panics::message(&*panic);
                     tracing::error!(queue = self.name(), key = %item.key(), panic, "a reconciliation panicked");
-                    item.retry();
+                    item.panicked();
                 }
             }
         }
