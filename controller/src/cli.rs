@@ -13,8 +13,8 @@ use crate::provider::InstallationName;
 /// them it is that of `KUBECONFIG` or `~/.kube/config`, or of the pod's service account. With Neutron the
 /// controller must be allowed to get the namespace `kube-system`, whose uid identifies the cluster.
 ///
-/// There is no leader election: two controllers at once, as during a rolling update, create networks twice
-/// and delete the duplicates within the drift interval.
+/// With `--lease` one of several controllers works at a time, and the others stand by. Without it two controllers
+/// at once create networks twice and delete the duplicates within the drift interval.
 ///
 /// The first SIGINT or SIGTERM lets running keys finish and exits with 0, or with 1 if the last search for
 /// orphans was refused; the second exits with 1 at once. The controller also exits with 1 if a part of it ends
@@ -29,6 +29,12 @@ pub struct Args {
     /// What is watched, by how many workers.
     #[command(flatten)]
     pub controller: ControllerArgs,
+
+    /// Reconcile only while this controller holds the Lease: `NAMESPACE/NAME`, or `NAME` in the namespace of the
+    /// kubeconfig or the pod. It is created if it does not exist; the controller must be allowed to get, create and
+    /// update leases.
+    #[arg(long, value_name = "LEASE")]
+    pub lease: Option<String>,
 
     /// The interval at which each network is compared with its object, to repair changes in the provider, and
     /// at which the provider is searched for orphans: networks without an object.

@@ -1,13 +1,12 @@
-//! The controller: handlers that queue keys, workers that reconcile them.
+//! The controller: what queues keys, and the search for orphans beside the workers.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
+use futures::channel::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use genclient_runtime::{
-    Event, FinalState, InformerFactory, ObjectKey, WorkQueue,
-    control_loop::{ControlLoop, Ended},
-    enqueue,
-    events::EventRecorder,
-    informer::{EventHandler as _, quick},
+    Event, FinalState, Manager, ObjectKey,
+    control_loop::Ended,
+    informer::quick,
     store::IndexError,
     workqueue::{ExponentialBackoff, RateLimiter},
 };
@@ -18,7 +17,7 @@ use tokio::sync::Notify;
 use tracing::{debug, error, info, warn};
 
 use crate::{
-    provider::Provider,
+    provider::{Led, Provider},
     reconcile::{NetworkMeta, Options, Reconciler},
     sweep::{MassDeletion, Swept},
 };
@@ -28,10 +27,10 @@ const MAX_BACKOFF: Duration = Duration::from_secs(60);
 
 /// Keeps a network in the provider for each Network object.
 pub struct Controller<P> {
-    factory: SharedInformerFactory,
-    queue: WorkQueue<ObjectKey>,
+    manager: Manager,
     reconciler: Arc<Reconciler<P>>,
     sweeper: Arc<Sweeper>,
+    found: UnboundedReceiver<ObjectKey>,
 }
 
 /// Why a controller did not end in order.
@@ -45,74 +44,72 @@ pub enum RunError {
     MassDeletion(MassDeletion),
 }
 
-/// When to sweep, and how the last sweep ended.
-#[derive(Default)]
+/// When to sweep, where to send what was found, and how the last sweep ended.
 struct Sweeper {
     now: Notify,
+    found: UnboundedSender<ObjectKey>,
     refused: Mutex<Option<MassDeletion>>,
 }
 
 impl<P: Provider> Controller<P> {
-    /// Registers the handlers, which queue the key of every Network that changes.
-    pub fn new(
-        factory: InformerFactory,
-        provider: P,
-        events: EventRecorder,
-        options: Options,
-    ) -> Result<Self, IndexError> {
+    /// Adds the informers and the handler of deletions.
+    pub fn new(manager: &Manager, provider: P, options: Options) -> Result<Self, IndexError> {
         info!("setting up event handlers");
-        let client = factory.client().clone();
+        let factory = manager.factory();
         let objects = factory.metadata_informer::<Network>();
-        let factory = SharedInformerFactory::from(factory);
-        let networks = factory.samplecrd().v1().networks();
-        let queue = WorkQueue::builder("networks").rate_limiter(backoff(options.drift_interval)).build();
-        let sweeper = Arc::new(Sweeper::default());
+        let networks = SharedInformerFactory::from(factory.clone()).samplecrd().v1().networks();
+        let (sender, found) = mpsc::unbounded();
+        let fence = manager.elector().map(|elector| elector.fence());
+        let sweeper = Arc::new(Sweeper { now: Notify::new(), found: sender, refused: Mutex::default() });
         let reconciler = Arc::new(Reconciler {
-            client,
+            client: manager.client().clone(),
             by_uid: objects.add_index("uid", |object| object.metadata.uid.clone())?,
             objects: objects.clone(),
             informer: networks.informer(),
             networks: networks.lister(),
-            provider,
-            events,
+            provider: Led::new(provider, fence.clone()),
+            events: manager.events().clone(),
             options,
             condemned: Default::default(),
             reported: Default::default(),
         });
 
-        networks.informer().add_event_handler(enqueue::changed(&queue));
-        let (meta_reconciler, meta_sweeper) = (reconciler.clone(), sweeper.clone());
-        let mut enqueue = enqueue::changed(&queue);
-        objects.add_event_handler(quick(move |event: &Event<NetworkMeta>| {
-            match event {
-                Event::Deleted { last, final_state: FinalState::Observed } => {
-                    let uid = last.metadata.uid.clone().unwrap_or_default();
-                    meta_reconciler.condemned.add(event.key(), uid);
-                }
-                // A relist misses the object. The sweep finds out whether it was deleted.
-                Event::Deleted { .. } => meta_sweeper.now.notify_one(),
-                _ => {}
+        // Before the handler that queues the key. A standby finds orphans with the sweep that begins its term.
+        let (meta_reconciler, meta_sweeper, fence) = (reconciler.clone(), sweeper.clone(), fence.clone());
+        objects.add_event_handler(quick(move |event: &Event<NetworkMeta>| match event {
+            Event::Deleted { last, final_state: FinalState::Observed }
+                if fence.as_ref().is_none_or(|fence| fence.term().is_ok()) =>
+            {
+                let uid = last.metadata.uid.clone().unwrap_or_default();
+                meta_reconciler.condemned.add(event.key(), uid);
             }
-            enqueue.on_event(event);
+            // A relist misses the object. The sweep finds out whether it was deleted.
+            Event::Deleted { .. } => meta_sweeper.now.notify_one(),
+            _ => {}
         }));
-        Ok(Self { factory, queue, reconciler, sweeper })
+        Ok(Self { manager: manager.clone(), reconciler, sweeper, found })
     }
 
-    /// Starts the informers, waits for their caches, runs the workers until `shutdown` completes, and lets
-    /// running keys finish.
+    /// Reconciles Networks with this many workers until `shutdown` completes, and lets running keys finish.
     ///
     /// # Errors
     ///
     /// Returns an error if a part of the controller ends before `shutdown`, or if the last sweep was refused.
     pub async fn run(self, workers: usize, shutdown: impl Future<Output = ()>) -> Result<(), RunError> {
-        let Self { factory, queue, reconciler, sweeper } = self;
-        let sweeping = sweep(reconciler.clone(), queue.clone(), sweeper.clone());
-        let ended = ControlLoop::new("network", queue)
-            .factory(factory.factory())
-            .events(&reconciler.events)
-            .task("the search for orphans", sweeping)
-            .run(workers, move |key| Arc::clone(&reconciler).reconcile(key), shutdown)
-            .await;
+        let Self { manager, reconciler, sweeper, found } = self;
+        let backoff = backoff(reconciler.options.drift_interval);
+        genclient_runtime::Controller::<NetworkMeta>::new(&manager)
+            .named("network")
+            .watches::<Network>(|network| vec![ObjectKey::of(network)])
+            .reconcile_on(found)
+            .rate_limiter(backoff)
+            .workers(workers)
+            .run_keys_with(reconciler.clone(), |key, reconciler: Arc<Reconciler<P>>| {
+                reconciler.reconcile(key)
+            });
+        let sweeping = sweeper.clone();
+        manager.add_task("the search for orphans", move || sweep(reconciler.clone(), sweeping.clone()));
+        let ended = manager.run_until(shutdown).await;
         let refused = *sweeper.refused.lock();
         match (ended, refused) {
             (Err(ended), _) => Err(ended.into()),
@@ -123,11 +120,7 @@ impl<P: Provider> Controller<P> {
 }
 
 /// Sweeps at the start, at every drift interval, and whenever the sweeper is notified.
-async fn sweep<P: Provider>(
-    reconciler: Arc<Reconciler<P>>,
-    queue: WorkQueue<ObjectKey>,
-    sweeper: Arc<Sweeper>,
-) {
+async fn sweep<P: Provider>(reconciler: Arc<Reconciler<P>>, sweeper: Arc<Sweeper>) {
     let mut failures = 0;
     loop {
         let mut wait = reconciler.options.drift_interval;
@@ -137,7 +130,8 @@ async fn sweep<P: Provider>(
                 *sweeper.refused.lock() = None;
                 debug!(found = keys.len(), "looked for orphaned networks");
                 for key in keys {
-                    let _ = queue.add(key);
+                    // It is received until the shutdown.
+                    let _ = sweeper.found.unbounded_send(key);
                 }
             }
             Ok(Swept::Refused(refused)) => {
@@ -167,7 +161,7 @@ fn backoff(drift_interval: Duration) -> impl RateLimiter<ObjectKey> {
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
-    use genclient_runtime::{Client, events::Reporter, kube::client::Body};
+    use genclient_runtime::{Client, InformerFactory, kube::client::Body};
     use http::{Request, Response};
     use http_body_util::Full;
     use serde_json::json;
@@ -220,16 +214,15 @@ mod tests {
         act: impl FnOnce(&InformerFactory),
         shutdown: bool,
     ) -> Result<(), RunError> {
-        let client = empty_server();
-        let factory = InformerFactory::builder(client.clone()).build();
-        let events = EventRecorder::new(client, Reporter::from("test"));
+        let manager = Manager::builder("test").build(empty_server()).unwrap();
+        let factory = manager.factory().clone();
         let options = Options {
             finalizer: true,
             drift_interval: Duration::from_secs(300),
             namespaces: Vec::new(),
             allow_mass_deletion: false,
         };
-        let controller = Controller::new(factory.clone(), provider, events, options).unwrap();
+        let controller = Controller::new(&manager, provider, options).unwrap();
         let signal = async move {
             tokio::time::sleep(Duration::from_secs(if shutdown { 7200 } else { u64::from(u32::MAX) })).await;
         };

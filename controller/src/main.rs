@@ -6,9 +6,8 @@
 use std::{process::ExitCode, time::Duration};
 
 use genclient_runtime::{
-    Client, InformerFactory,
+    Client, Manager,
     cli::{Failure, shutdown_signal},
-    events::{EventRecorder, Reporter},
 };
 #[cfg(feature = "embedded")]
 use samplecrd_controller::embedded::{Cluster, demo};
@@ -100,9 +99,11 @@ async fn run(
     provider: impl Provider,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), Failure> {
-    let factory = InformerFactory::builder(client.clone()).namespaces(&args.controller.namespaces);
-    let events = EventRecorder::new(client, Reporter::from("samplecrd-controller"));
-    let controller = Controller::new(factory.try_build()?, provider, events, options(args))?;
+    let mut manager = Manager::builder("samplecrd-controller").namespaces(&args.controller.namespaces);
+    if let Some(lease) = &args.lease {
+        manager = manager.lease(lease);
+    }
+    let controller = Controller::new(&manager.build(client)?, provider, options(args))?;
     Ok(controller.run(args.controller.workers, shutdown).await?)
 }
 

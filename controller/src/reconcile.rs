@@ -16,7 +16,7 @@ mod tests;
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use genclient_runtime::{
-    Action, Client, ObjectKey, ObjectMeta, SharedInformer, TypedClient, events::EventRecorder,
+    Action, ObjectKey, ObjectMeta, RestClient, SharedInformer, TypedClient, events::EventRecorder,
     kube::core::PartialObjectMeta, retry::RetryPolicy, store::Index,
 };
 use parking_lot::Mutex;
@@ -27,7 +27,7 @@ use tracing::{debug, info, warn};
 pub use self::outcome::Error;
 use self::outcome::{Outcome, Reported, Retry};
 use crate::{
-    provider::{Change, Desired, Owner, Provider},
+    provider::{Change, Desired, Led, Owner, Provider},
     sweep::Condemned,
 };
 
@@ -52,7 +52,7 @@ pub struct Options {
 
 /// Reconciles Networks with the provider.
 pub(crate) struct Reconciler<P> {
-    pub client: Client,
+    pub client: RestClient,
     /// The metadata of every object.
     pub objects: SharedInformer<NetworkMeta>,
     /// The same objects by uid.
@@ -60,7 +60,7 @@ pub(crate) struct Reconciler<P> {
     /// Every object that decodes.
     pub informer: SharedInformer<Network>,
     pub networks: NetworkLister,
-    pub provider: P,
+    pub provider: Led<P>,
     pub events: EventRecorder,
     pub options: Options,
     pub condemned: Condemned,

@@ -12,8 +12,8 @@ use std::{sync::Arc, time::Duration};
 
 use genclient_fake::{Action, PatchType, Verb};
 use genclient_runtime::{
-    InformerFactory, ObjectKey, ObjectMeta, conditions,
-    events::{EventRecorder, Reporter},
+    Manager, ObjectKey, ObjectMeta, conditions,
+    events::EventRecorder,
     k8s_openapi::api::{apps::v1::Deployment, events::v1::Event},
     owner::controller_ref,
 };
@@ -65,9 +65,9 @@ impl Fixture {
         if let Some(deployment) = deployment {
             fake.load(deployment).unwrap();
         }
-        let factory = InformerFactory::builder(fake.client().clone()).build();
-        let events = EventRecorder::new(fake.client().clone(), Reporter::from(reconcile::NAME));
-        let reconciler = Reconciler::new(&factory, events.clone(), IMAGE.to_owned()).unwrap();
+        let manager = Manager::builder(reconcile::NAME).build(fake.client().clone()).unwrap();
+        let (factory, events) = (manager.factory(), manager.events().clone());
+        let reconciler = Reconciler::new(&manager, IMAGE.to_owned()).unwrap();
         factory.start();
         factory.wait_for_cache_sync(Duration::from_secs(10)).await.unwrap();
         fake.clear_actions();

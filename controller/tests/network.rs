@@ -4,10 +4,7 @@
 use std::time::Duration;
 
 use genclient_fake::{Action, Fault, Server, Verb};
-use genclient_runtime::{
-    InformerFactory, ObjectMeta,
-    events::{EventRecorder, Reporter},
-};
+use genclient_runtime::{Manager, ObjectMeta};
 use samplecrd_apis::samplecrd::v1::{Network, NetworkSpec};
 use samplecrd_client::{clientset::typed::samplecrd::v1::NetworkClient, fake::Clientset};
 use samplecrd_controller::{
@@ -36,19 +33,18 @@ struct Running {
 impl Running {
     async fn new(finalizer: bool) -> Self {
         let fake = Clientset::new();
-        let (client, memory) = (fake.client().clone(), Memory::default());
-        let factory = InformerFactory::builder(client.clone()).build();
-        let events = EventRecorder::new(client, Reporter::from("test"));
+        let memory = Memory::default();
+        let manager = Manager::builder("test").build(fake.client().clone()).unwrap();
         let options = Options {
             finalizer,
             drift_interval: Duration::from_secs(300),
             namespaces: Vec::new(),
             allow_mass_deletion: false,
         };
-        let controller = Controller::new(factory.clone(), memory.clone(), events, options).unwrap();
+        let controller = Controller::new(&manager, memory.clone(), options).unwrap();
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(controller.run(2, async { stopped.await.unwrap_or_default() }));
-        factory.wait_for_cache_sync(Duration::from_secs(60)).await.unwrap();
+        manager.factory().wait_for_cache_sync(Duration::from_secs(60)).await.unwrap();
         let networks = fake.samplecrd_v1().networks("default");
         Self { fake, networks, memory, stop, task }
     }

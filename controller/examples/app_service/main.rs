@@ -23,15 +23,11 @@ use std::{process::ExitCode, sync::Arc};
 
 use clap::Parser;
 use genclient_runtime::{
-    InformerFactory, ObjectKey, WorkQueue,
+    Controller, Manager, ObjectKey,
     cli::{self, ClusterArgs, ControllerArgs, Failure, LogArgs, Shutdown},
-    control_loop::ControlLoop,
-    enqueue,
-    events::{EventRecorder, Reporter},
+    k8s_openapi::api::apps::v1::Deployment,
 };
-use kubernetes_client::informers::SharedInformerFactory as KubernetesInformers;
 use samplecrd_apis::appcontroller::v1alpha1::AppService;
-use samplecrd_client::informers::SharedInformerFactory;
 
 use self::reconcile::{NAME, Reconciler};
 
@@ -66,26 +62,19 @@ async fn main() -> ExitCode {
 
 async fn run(args: Args, shutdown: Shutdown) -> Result<(), Failure> {
     let client = args.cluster.connect().await?;
-    let factory =
-        InformerFactory::builder(client.clone()).namespaces(args.controller.namespaces).try_build()?;
-    // One factory has the informers of both clients; the generated factories are typed views of it.
-    let apps = SharedInformerFactory::from(factory.clone()).appcontroller().v1alpha1().app_services();
-    let deployments = KubernetesInformers::from(factory.clone()).apps().v1().deployments();
-
-    let queue = WorkQueue::new("app-services");
-    apps.informer().add_event_handler(enqueue::changed(&queue));
-    deployments.informer().add_event_handler(enqueue::controller::<AppService, _>(&queue));
+    let manager = Manager::builder(NAME).namespaces(args.controller.namespaces).build(client)?;
     // A Deployment of somebody else that is in the way of an AppService has the name that it wants.
-    let wanted = |app: &AppService| {
+    let wanted = manager.factory().informer::<AppService>().add_index("deployment", |app: &AppService| {
         let namespace = app.metadata.namespace.clone().unwrap_or_default();
         [ObjectKey::namespaced(namespace, app.spec.deployment_name.clone())]
-    };
-    let wanted = apps.informer().add_index("deployment", wanted)?;
-    deployments.informer().add_event_handler(enqueue::referring(&queue, wanted));
-
-    let events = EventRecorder::new(client, Reporter::from(NAME));
-    let reconciler = Arc::new(Reconciler::new(&factory, events.clone(), args.image)?);
-    let reconcile = move |key| Arc::clone(&reconciler).reconcile(key);
-    let control_loop = ControlLoop::new("app service", queue).factory(&factory).events(&events);
-    Ok(control_loop.run(args.controller.workers, reconcile, shutdown).await?)
+    })?;
+    let reconciler = Arc::new(Reconciler::new(&manager, args.image)?);
+    Controller::<AppService>::new(&manager)
+        .owns::<Deployment>()
+        .watches::<Deployment>(move |deployment| {
+            wanted.get(&ObjectKey::of(deployment)).iter().map(|app| ObjectKey::of(&**app)).collect()
+        })
+        .workers(args.controller.workers)
+        .run_keys_with(reconciler, |key, reconciler: Arc<Reconciler>| reconciler.reconcile(key));
+    Ok(manager.run_until(shutdown).await?)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use genclient_runtime::{
-    Action, Error, InformerFactory, ObjectKey, ObjectMeta, RestClient,
+    Action, Error, Manager, ObjectKey, ObjectMeta, RestClient,
     events::EventRecorder,
     k8s_openapi::api::apps::v1::Deployment,
     owner::{controller_of, is_controlled_by},
@@ -40,17 +40,18 @@ pub struct Reconciler {
 }
 
 impl Reconciler {
-    /// Returns a reconciler that reads from the caches of a factory and writes with its client.
-    pub fn new(factory: &InformerFactory, events: EventRecorder, image: String) -> Result<Self, IndexError> {
+    /// Returns a reconciler that reads from the caches of a manager and writes with its client.
+    pub fn new(manager: &Manager, image: String) -> Result<Self, IndexError> {
+        let factory = manager.factory();
         let apps = SharedInformerFactory::from(factory.clone()).appcontroller().v1alpha1().app_services();
         let deployments = KubernetesInformers::from(factory.clone()).apps().v1().deployments();
         let owner = |deployment: &Deployment| controller_of(deployment).map(|owner| owner.uid.clone());
         Ok(Self {
-            client: RestClient::new(factory.client().clone()).field_manager(NAME),
+            client: manager.client().clone(),
             apps: apps.lister(),
             deployments: deployments.lister(),
             owned: deployments.informer().add_index("owner", owner)?,
-            events,
+            events: manager.events().clone(),
             image,
         })
     }

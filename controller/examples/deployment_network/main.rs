@@ -4,8 +4,8 @@
 //! a Deployment appears, this controller makes a Network for it, and that one makes a subnet in Neutron. When the
 //! Deployment is deleted, so is the Network, and with it the subnet.
 //!
-//! - **Two informer factories.** One is of Kubernetes' own kinds, the other of the sample's. The control loop starts
-//!   both and waits for both.
+//! - **Kinds of two clients.** One client is of Kubernetes' own kinds, the other of the sample's. The manager has the
+//!   informers of both.
 //! - **One Network for one Deployment, by uid.** The Network has the name of its Deployment and a controller
 //!   reference to it. If a Deployment is deleted and created again, the old Network goes before the new one comes.
 //! - **Removal does not depend on an event.** The keys of all Networks' owners are queued at the start, so what was
@@ -19,11 +19,9 @@ use std::{process::ExitCode, sync::Arc};
 
 use clap::Parser;
 use genclient_runtime::{
-    Action, Error, ObjectKey, ObjectMeta, RestClient, WorkQueue,
+    Action, Controller, Error, Manager, ObjectKey, ObjectMeta,
     cli::{self, ClusterArgs, ControllerArgs, Failure, LogArgs, Shutdown},
-    control_loop::ControlLoop,
-    enqueue,
-    events::{EventRecorder, Reporter},
+    events::EventRecorder,
     k8s_openapi::api::apps::v1::Deployment,
     owner::{controller_key, controller_ref, is_controlled_by},
     store::Index,
@@ -33,7 +31,7 @@ use kubernetes_client::{
     listers::apps::v1::DeploymentLister,
 };
 use samplecrd_apis::samplecrd::v1::Network;
-use samplecrd_client::{clientset::Clientset, informers::SharedInformerFactory};
+use samplecrd_client::clientset::Clientset;
 use tracing::info;
 
 use self::ranges::Ranges;
@@ -44,8 +42,8 @@ const NAME: &str = "deployment-network";
 /// Makes a Network for each Deployment, with a range of its own in 10.0.0.0/8, and removes it with the Deployment.
 ///
 /// The definition of Network is generated/samplecrd/crds/networks.samplecrd.k8s.io.yaml; the controller waits until it is
-/// there. The first SIGINT or SIGTERM lets running keys finish and ends it with 0. There is no leader election: run
-/// one at a time, because two could choose the same range.
+/// there. The first SIGINT or SIGTERM lets running keys finish and ends it with 0. Run one at a time, because two could
+/// choose the same range; a manager with a lease would see to that.
 #[derive(Parser)]
 #[command(name = "deployment_network", max_term_width = 100)]
 struct Args {
@@ -68,37 +66,23 @@ async fn main() -> ExitCode {
 
 async fn run(args: Args, shutdown: Shutdown) -> Result<(), Failure> {
     let client = args.cluster.connect().await?;
-    let rest = RestClient::new(client.clone()).field_manager(NAME);
-    let (kubernetes, samplecrd) = (Kubernetes::new(rest.clone()), Clientset::new(rest));
-    let namespaces = &args.controller.namespaces;
-    let built_in = KubernetesInformers::builder(kubernetes.clone()).namespaces(namespaces).try_build()?;
-    let custom = SharedInformerFactory::builder(samplecrd.clone()).namespaces(namespaces).try_build()?;
-    let deployments = built_in.apps().v1().deployments();
-    let networks = custom.samplecrd().v1().networks().informer();
-
-    let queue = WorkQueue::new("deployments");
-    deployments.informer().add_event_handler(enqueue::changed(&queue));
-    networks.add_event_handler(enqueue::controller::<Deployment, _>(&queue));
-    // A Network of somebody else that is in a Deployment's way has its name, and so its key.
-    networks.add_event_handler(enqueue::changed(&queue));
-
-    let events = EventRecorder::new(client, Reporter::from(NAME));
+    let manager = Manager::builder(NAME).namespaces(args.controller.namespaces).build(client)?;
+    let networks = manager.factory().informer::<Network>();
     let reconciler = Arc::new(Reconciler {
-        deployments: deployments.lister(),
+        deployments: KubernetesInformers::from(manager.factory().clone()).apps().v1().deployments().lister(),
         owned: networks.add_index("owner", controller_key::<Deployment>)?,
         ranges: Ranges::of(&networks)?,
-        events: events.clone(),
-        kubernetes,
-        samplecrd,
+        events: manager.events().clone(),
+        kubernetes: Kubernetes::new(manager.client()),
+        samplecrd: Clientset::new(manager.client()),
     });
-    let reconcile = move |key| Arc::clone(&reconciler).reconcile(key);
-    ControlLoop::new("deployment network", queue)
-        .factory(built_in.factory())
-        .factory(custom.factory())
-        .events(&events)
-        .run(args.controller.workers, reconcile, shutdown)
-        .await?;
-    Ok(())
+    Controller::<Deployment>::new(&manager)
+        .owns::<Network>()
+        // A Network of somebody else that is in a Deployment's way has its name, and so its key.
+        .watches::<Network>(|network| vec![ObjectKey::of(network)])
+        .workers(args.controller.workers)
+        .run_keys_with(reconciler, |key, reconciler: Arc<Reconciler>| reconciler.reconcile(key));
+    Ok(manager.run_until(shutdown).await?)
 }
 
 struct Reconciler {

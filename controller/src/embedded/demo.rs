@@ -5,10 +5,7 @@
 use std::{fmt::Display, pin::pin, time::Duration};
 
 use genclient_runtime::{
-    Api, InformerFactory, ListParams, Patch,
-    cli::Failure,
-    events::{EventRecorder, Reporter},
-    factory::CacheSyncError,
+    Api, InformerFactory, ListParams, Manager, Patch, cli::Failure, factory::CacheSyncError,
     k8s_openapi::api::core::v1::Event,
 };
 use samplecrd_apis::samplecrd::v1::Network;
@@ -44,17 +41,16 @@ pub async fn play(
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), Failure> {
     let cluster = Cluster::start(None).await?;
-    let (client, provider) = (cluster.client(), Memory::default());
-    let factory = InformerFactory::builder(client.clone()).try_build()?;
-    let events = EventRecorder::new(client, Reporter::from("samplecrd-controller"));
-    let controller = Controller::new(factory.clone(), provider.clone(), events, options)?;
+    let provider = Memory::default();
+    let manager = Manager::builder("samplecrd-controller").build(cluster.client())?;
+    let controller = Controller::new(&manager, provider.clone(), options)?;
     // The user of the story is a client like any other, with a connection.
     let user = cluster.connect().await?;
     let story = Story {
         networks: Clientset::new(user.clone()).samplecrd_v1().networks("default"),
         events: Api::namespaced(user, "default"),
         cluster: &cluster,
-        factory,
+        factory: manager.factory().clone(),
         provider,
     };
 

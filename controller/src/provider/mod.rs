@@ -12,6 +12,7 @@
 //! - **Typed failures.** An [`Error`] says what kind of failure it is and whether a retry can help.
 
 mod installation;
+mod led;
 mod memory;
 mod neutron;
 mod spec;
@@ -22,6 +23,7 @@ use genclient_runtime::ObjectKey;
 
 pub use neutron_client::{Cloud, ConfigError, Error, ErrorKind};
 
+pub(crate) use self::led::Led;
 pub use self::{
     installation::{Installation, InstallationName, InvalidInstallationName},
     memory::Memory,

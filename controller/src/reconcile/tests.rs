@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use bytes::Bytes;
 use genclient_runtime::{
+    Client,
     events::Reporter,
     informer::InformerConfig,
     kube::core::PartialObjectMetaExt,
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    provider::{self, Applied, ErrorKind, Listed, Memory},
+    provider::{self, Applied, ErrorKind, Led, Listed, Memory},
     sweep::{MassDeletion, Swept},
 };
 
@@ -229,12 +230,12 @@ async fn setup(world: World) -> Setup {
 
     let provider = Flaky::default();
     let reconciler = Reconciler {
-        client: client.clone(),
+        client: client.clone().into(),
         by_uid: objects.add_index("uid", |object| object.metadata.uid.clone()).unwrap(),
         objects,
         networks: NetworkLister::new(informer.lister()),
         informer,
-        provider: provider.clone(),
+        provider: Led::new(provider.clone(), None),
         events: EventRecorder::new(client, Reporter::from("test")),
         options: world.options,
         condemned: Default::default(),

@@ -231,7 +231,7 @@ async fn the_demo_tells_its_story_and_exits_with_0() {
 #[tokio::test]
 async fn a_signal_ends_the_demo_in_order_with_1() {
     let controller = Controller::run(&["--demo".into()], &[]);
-    controller.says(&["starting network control loop"]).await;
+    controller.says(&["waiting for informer caches to sync"]).await;
     controller.signal("TERM").await;
     let ended = controller.ended().await;
     assert_eq!(ended.status.code(), Some(1), "{ended:#?}");
