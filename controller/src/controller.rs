@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 use tracing::{debug, error, info, warn};
 
 use crate::{
-    provider::{Led, Provider},
+    provider::{Fenced, Provider},
     reconcile::{NetworkMeta, Options, Reconciler},
     sweep::{MassDeletion, Swept},
 };
@@ -67,7 +67,7 @@ impl<P: Provider> Controller<P> {
             objects: objects.clone(),
             informer: networks.informer(),
             networks: networks.lister(),
-            provider: Led::new(provider, fence.clone()),
+            provider: Fenced::new(provider, fence.clone()),
             events: manager.events().clone(),
             options,
             condemned: Default::default(),

@@ -14,7 +14,7 @@ use samplecrd_controller::embedded::{Cluster, demo};
 use samplecrd_controller::{
     Controller, Options, RunError,
     cli::{Args, ProviderKind},
-    provider::{Cloud, Installation, Memory, Neutron, Provider},
+    provider::{Cloud, Installation, Memory, Neutron, Provider, user_agent},
 };
 use tracing::{error, info, warn};
 
@@ -79,7 +79,7 @@ async fn control(
             if let Some(url) = &args.neutron_url {
                 cloud.network_endpoint_override = Some(url.clone());
             }
-            let neutron = neutron_client::Client::new(&cloud)?;
+            let neutron = neutron_client::Client::new(&cloud)?.with_user_agent(user_agent);
             let client = connect.await?;
             info!(installation = %args.installation, "networks are created in Neutron");
             let mut shutdown = std::pin::pin!(shutdown);

@@ -27,7 +27,7 @@ use tracing::{debug, info, warn};
 pub use self::outcome::Error;
 use self::outcome::{Outcome, Reported, Retry};
 use crate::{
-    provider::{Change, Desired, Led, Owner, Provider},
+    provider::{Change, Desired, Fenced, Owner, Provider},
     sweep::Condemned,
 };
 
@@ -60,7 +60,7 @@ pub(crate) struct Reconciler<P> {
     /// Every object that decodes.
     pub informer: SharedInformer<Network>,
     pub networks: NetworkLister,
-    pub provider: Led<P>,
+    pub provider: Fenced<P>,
     pub events: EventRecorder,
     pub options: Options,
     pub condemned: Condemned,

@@ -44,6 +44,12 @@ impl Client {
         self
     }
 
+    /// Sets the function that names the program in each request, as Neutron's access log shows it.
+    pub fn with_user_agent(mut self, user_agent: fn() -> String) -> Self {
+        self.http = self.http.with_user_agent(user_agent);
+        self
+    }
+
     /// Lists the networks that match the filters.
     ///
     /// The server can compare more loosely than by equality, for example without case. Compare again.

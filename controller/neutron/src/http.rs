@@ -34,6 +34,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) struct Http {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     timeout: Duration,
+    user_agent: fn() -> String,
 }
 
 /// An answer, whatever its status.
@@ -103,12 +104,21 @@ impl Http {
             .pool_idle_timeout(IDLE_TIMEOUT)
             .pool_timer(TokioTimer::new())
             .build(connector);
-        Ok(Self { client, timeout: TIMEOUT })
+        Ok(Self {
+            client,
+            timeout: TIMEOUT,
+            user_agent: || concat!("neutron-client/", env!("CARGO_PKG_VERSION")).to_owned(),
+        })
     }
 
     /// Sets the deadline of each request.
     pub fn with_timeout(self, timeout: Duration) -> Self {
         Self { timeout, ..self }
+    }
+
+    /// Sets the function that names the program in each request.
+    pub fn with_user_agent(self, user_agent: fn() -> String) -> Self {
+        Self { user_agent, ..self }
     }
 
     /// Sends a request and waits for the whole answer.
@@ -123,8 +133,11 @@ impl Http {
             Error::new(ErrorKind::Rejected, format!("{method} {url} cannot be sent: {error}"))
         };
         let uri: Uri = url.parse().map_err(|error| invalid(&error))?;
-        let mut request =
-            Request::builder().method(&method).uri(uri).header(header::ACCEPT, "application/json");
+        let mut request = Request::builder()
+            .method(&method)
+            .uri(uri)
+            .header(header::ACCEPT, "application/json")
+            .header(header::USER_AGENT, (self.user_agent)());
         if let Some(token) = token {
             request = request.header("x-auth-token", token);
         }

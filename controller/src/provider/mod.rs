@@ -11,8 +11,8 @@
 //!   completes what a crash or a lost answer interrupted between any two steps.
 //! - **Typed failures.** An [`Error`] says what kind of failure it is and whether a retry can help.
 
+mod fenced;
 mod installation;
-mod led;
 mod memory;
 mod neutron;
 mod spec;
@@ -23,8 +23,9 @@ use genclient_runtime::ObjectKey;
 
 pub use neutron_client::{Cloud, ConfigError, Error, ErrorKind};
 
-pub(crate) use self::led::Led;
+pub(crate) use self::fenced::Fenced;
 pub use self::{
+    fenced::user_agent,
     installation::{Installation, InstallationName, InvalidInstallationName},
     memory::Memory,
     neutron::Neutron,

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    provider::{self, Applied, ErrorKind, Led, Listed, Memory},
+    provider::{self, Applied, ErrorKind, Fenced, Listed, Memory},
     sweep::{MassDeletion, Swept},
 };
 
@@ -235,7 +235,7 @@ async fn setup(world: World) -> Setup {
         objects,
         networks: NetworkLister::new(informer.lister()),
         informer,
-        provider: Led::new(provider.clone(), None),
+        provider: Fenced::new(provider.clone(), None),
         events: EventRecorder::new(client, Reporter::from("test")),
         options: world.options,
         condemned: Default::default(),

@@ -120,3 +120,46 @@ async fn a_panic_ends_the_manager_if_that_is_chosen() {
     let error = test.start().failed().await;
     assert!(error.reason.contains("the reconciliation of default/a panicked: the first time"), "{error}");
 }
+
+thread_local! {
+    /// The log of the test that runs on this thread.
+    static LOG: Mutex<Vec<u8>> = const { Mutex::new(Vec::new()) };
+}
+
+struct Log;
+
+impl std::io::Write for Log {
+    fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
+        LOG.with(|log| log.lock().extend(text));
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_line_of_a_reconciliation_says_which_change_of_which_object_queued_the_key() {
+    // One subscriber for all tests: those of single threads disturb each other's caches of what is logged.
+    tracing_subscriber::fmt().with_ansi(false).with_writer(|| Log).init();
+    let test = Test::new();
+    let failing = Arc::new((Trouble::Passing, Mutex::default()));
+    Controller::<ConfigMap>::new(&test.manager).run_with(failing, fail);
+    let running = test.start();
+    let created = test.config_maps().create(&config_map("a")).await.unwrap();
+    settle().await;
+    running.stop().await;
+    let log = LOG.with(|log| String::from_utf8(log.lock().clone())).unwrap();
+    let version = created.metadata.resource_version.unwrap();
+    let reason = format!("reason=configmaps default/a added at {version}");
+    let lines: Vec<_> = log.lines().filter(|line| line.contains("try again")).collect();
+    assert!(lines.len() > 2, "{log}");
+    for (attempt, line) in (1..).zip(&lines) {
+        assert!(
+            line.contains(&format!("controller=\"configmap\" key=default/a attempt={attempt}")),
+            "{line}"
+        );
+        assert_eq!(line.contains(&reason), attempt == 1, "only the change queued it: {line}");
+    }
+}
