@@ -1,17 +1,21 @@
-//! Prepares the README's Rust blocks to be compiled as documentation tests, and reads its configuration. What a reader copies into a
-//! module stays as it is; what a reader copies into a function is put into one.
+//! Prepares the README's Rust blocks to be compiled as documentation tests, and reads its configuration. What a reader
+//! copies into a module stays as it is; what a reader copies into a function is put into one. A block that is the end of
+//! an example is compiled there. `docs/controllers.md` has such blocks only.
 
 use std::{env, error::Error, fs, path::Path};
 
 use genclient::config::Config;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let readme = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../README.md");
-    println!("cargo::rerun-if-changed={}", readme.display());
-    let text = fs::read_to_string(readme)?;
-    let example = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../controller/examples/smallest.rs");
-    println!("cargo::rerun-if-changed={}", example.display());
-    let example = fs::read_to_string(example)?;
+    let text = read("README.md")?;
+    let examples = [read("controller/examples/smallest.rs")?, read("controller/examples/by_hand.rs")?];
+    let is_of_example = |code: &str| examples.iter().any(|example| example.ends_with(code));
+    let page = read("docs/controllers.md")?;
+    let blocks: Vec<_> =
+        page.split("```rust\n").skip(1).filter_map(|block| block.split("```").next()).collect();
+    if blocks.len() < 2 || !blocks.iter().all(|code| is_of_example(code)) {
+        return Err("a block of docs/controllers.md is not the end of an example".into());
+    }
     let mut prepared = String::new();
     let (mut programs, mut configurations) = (0, 0);
     for (number, part) in text.split("```").enumerate() {
@@ -21,8 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         let (tag, code) = part.split_once('\n').ok_or("a block of the README has no end")?;
         match tag {
-            // A part of an example is compiled there.
-            "rust" if example.ends_with(code) => {}
+            "rust" if is_of_example(code) => {}
             "rust" => {
                 programs += 1;
                 // What needs no cluster is run, too.
@@ -43,6 +46,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     fs::write(Path::new(&env::var("OUT_DIR")?).join("readme.md"), prepared)?;
     Ok(())
+}
+
+/// Reads a file of the repository.
+fn read(path: &str) -> Result<String, Box<dyn Error>> {
+    let path = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("..").join(path);
+    println!("cargo::rerun-if-changed={}", path.display());
+    fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()).into())
 }
 
 fn program(code: &str) -> String {

@@ -46,7 +46,7 @@ pub struct AppStatus {
     pub conditions: Vec<Condition>,
 }
 
-fn deployment(app: &App) -> Value {
+pub(crate) fn deployment(app: &App) -> Value {
     let (name, labels) = (app.name_any(), json!({ "app": app.name_any() }));
     json!({
         "apiVersion": "apps/v1",

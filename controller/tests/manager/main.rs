@@ -1,5 +1,8 @@
 //! Controllers and managers on an API server in memory, in paused time.
 
+#[path = "../../examples/by_hand.rs"]
+#[allow(dead_code, reason = "its `main` is not called")]
+mod by_hand;
 mod leaders;
 mod objects;
 mod own_writes;

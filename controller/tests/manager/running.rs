@@ -1,7 +1,9 @@
 //! The start of a manager, and mistakes in its configuration.
 
 use super::*;
+use genclient_fake::{Fault, Verb};
 use genclient_runtime::{Controller, InformerFactory, factory::FactoryError, manager::ManagerError};
+use parking_lot::Mutex;
 use tokio::time::{sleep, timeout};
 
 #[tokio::test(start_paused = true)]
@@ -150,4 +152,38 @@ async fn a_stream_or_a_task_that_panics_is_an_error() {
     test.manager.add_task("the heartbeat", || -> std::future::Ready<()> { panic!("no heart") });
     let error = test.start().failed().await;
     assert_eq!(error.to_string(), "the heartbeat failed: it panicked: no heart");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_program_has_a_manager_for_each_cluster_and_one_that_is_gone_does_not_hold_up_the_others() {
+    let servers = [Server::new(), Server::new(), Server::new()];
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let managers: Vec<_> = std::iter::zip(["east", "west", "gone"], &servers)
+        .map(|(cluster, server)| {
+            let manager = Manager::builder("test").cluster(cluster).build(server.client()).unwrap();
+            let context = Arc::new((manager.cluster().unwrap().clone(), seen.clone()));
+            Controller::<ConfigMap>::new(&manager).run_with(
+                context,
+                |object: Arc<ConfigMap>, context: Arc<(Arc<str>, Arc<Mutex<Vec<String>>>)>| async move {
+                    context.1.lock().push(format!("{}/{}", context.0, object.name_any()));
+                    Ok::<_, Error>(Action::await_change())
+                },
+            );
+            manager
+        })
+        .collect();
+    let _cut = servers[2].on(Verb::List, "configmaps").fail(Fault::unavailable());
+    let _cut = servers[2].on(Verb::Watch, "configmaps").fail(Fault::unavailable());
+    let running: Vec<_> = managers.iter().map(start).collect();
+    for server in &servers {
+        let maps = TypedClient::<ConfigMap>::namespaced(server.client(), "default");
+        maps.create(&config_map("a")).await.unwrap();
+    }
+    settle().await;
+    let mut seen = std::mem::take(&mut *seen.lock());
+    seen.sort();
+    assert_eq!(seen, ["east/a", "west/a"]);
+    for manager in running {
+        manager.stop().await;
+    }
 }

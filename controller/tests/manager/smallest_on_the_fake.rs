@@ -5,8 +5,10 @@ use genclient_runtime::{
     k8s_openapi::api::apps::v1::{Deployment, DeploymentStatus},
 };
 
+use tokio::sync::oneshot;
+
 use super::{
-    Test, settle,
+    Test, by_hand, settle,
     smallest::{App, AppSpec, control},
 };
 
@@ -16,6 +18,24 @@ async fn an_app_has_a_deployment_a_status_and_a_cleanup() {
     test.server.load(&App::crd()).unwrap();
     control(&test.manager);
     let running = test.start();
+    apps_are_controlled(&test).await;
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_controller_that_is_wired_by_hand_does_the_same() {
+    let test = Test::new();
+    test.server.load(&App::crd()).unwrap();
+    let (stop, stopped) = oneshot::channel();
+    let stopped = async { stopped.await.unwrap_or_default() };
+    let (ended, ()) = tokio::join!(by_hand::control(test.server.client(), stopped), async {
+        apps_are_controlled(&test).await;
+        stop.send(()).unwrap();
+    });
+    ended.unwrap();
+}
+
+async fn apps_are_controlled(test: &Test) {
     let apps = TypedClient::<App>::namespaced(test.server.client(), "default");
     let deployments = TypedClient::<Deployment>::namespaced(test.server.client(), "default");
 
@@ -47,7 +67,6 @@ async fn an_app_has_a_deployment_a_status_and_a_cleanup() {
     apps.delete("web").await.unwrap();
     settle().await;
     assert!(apps.get("web").await.unwrap_err().is_not_found());
-    running.stop().await;
 }
 
 #[test]

@@ -40,16 +40,22 @@
 //!
 //! # Compared with other frameworks
 //!
-//! | | here | kube-rs | controller-runtime |
-//! | --- | --- | --- | --- |
-//! | children | `.owns::<Deployment>()` | `.owns(api, config)` | `.Owns(&Deployment{})` |
-//! | other kinds | `.watches::<Secret>(keys)` | `.watches(api, config, mapper)` | `.Watches(&Secret{}, handler)` |
-//! | updates | `.filter(predicate::generation())`, of old and new state | `.predicate_filter(..)` on streams, of hashes | `WithEventFilter(GenerationChangedPredicate{})` |
-//! | finalizer | `.finalizer(name, cleanup)` | `finalizer(api, name, object, …)` in `reconcile` | `controllerutil.AddFinalizer` in `Reconcile` |
-//! | errors | backoff by default, `.error_policy(\|error\| …)` | an error policy for every controller | backoff, `TerminalError` |
-//! | caches | shared by all controllers of a manager | one for each controller | shared |
-//! | own writes | awaited, and not reconciled again | reconciled again, on whatever the cache has | reconciled again; awaited behind an option |
-//! | at the same time | 2 objects | no limit | 1 object |
+//! kube-rs 5.0, controller-runtime 0.25, Java operator SDK 5.5:
+//!
+//! | | here | kube-rs | controller-runtime | Java operator SDK |
+//! | --- | --- | --- | --- | --- |
+//! | children | `.owns::<Deployment>()` | `.owns(api, config)` | `.Owns(&Deployment{})` | an `InformerEventSource`, or a dependent resource |
+//! | other kinds | `.watches::<Secret>(keys)` | `.watches(api, config, mapper)` | `.Watches(&Secret{}, handler)` | an `InformerEventSource` with a mapper |
+//! | updates | `.filter(predicate::generation())`, of old and new state | `predicate_filter` on a stream, of hashes of one state | `WithEventFilter(GenerationChangedPredicate{})` | the generation by default; `OnUpdateFilter` |
+//! | finalizer | `.finalizer(name, cleanup)` | `finalizer(api, name, object, …)` in `reconcile` | `controllerutil.AddFinalizer` in `Reconcile` | implement `Cleaner` |
+//! | errors | backoff by default, `.error_policy(\|error\| …)` | an error policy for every controller, without the number of attempts | backoff, `TerminalError` | `@GradualRetry`, `updateErrorStatus` |
+//! | caches | shared by all controllers of a manager | one for each controller, unless streams are shared | shared | one for each event source |
+//! | own writes | awaited, and not reconciled again | reconciled again, on whatever the cache has | reconciled again; awaited behind an option | awaited and filtered through `ResourceOperations` |
+//! | at the same time | 2 objects | no limit | 1 object | 50 objects |
+//! | replicas | a lease with a fence and warm caches | – | a lease with `exit`, warm caches behind an option | a lease with `exit` |
+//!
+//! What they do better: kube-rs builds a controller from any stream of events; controller-runtime also serves webhooks
+//! and metrics; the Java operator SDK orders dependent resources in workflows.
 
 mod ledger;
 mod retry;
@@ -403,12 +409,17 @@ where
         self,
         reconcile: impl Fn(ObjectKey) -> BoxFuture<'static, Result<Action, Failed<E>>> + Send + Sync + 'static,
     ) {
-        let mut queue = WorkQueue::builder(&self.name);
+        let cluster = self.manager.cluster().cloned();
+        let mut queue = match &cluster {
+            Some(cluster) => WorkQueue::builder(&format!("{cluster}/{}", self.name)),
+            None => WorkQueue::builder(&self.name),
+        };
         if let Some(limiter) = self.rate_limiter {
             queue = queue.rate_limiter(limiter);
         }
         let shared = Arc::new(Shared {
             name: self.name,
+            cluster,
             queue: queue.build(),
             ledger: Ledger::default(),
             debounce: self.debounce,

@@ -43,6 +43,7 @@ pub(super) type Reconcile =
 /// What the event handlers of a controller share with its workers.
 pub(super) struct Shared {
     pub(super) name: Arc<str>,
+    pub(super) cluster: Option<Arc<str>>,
     pub(super) queue: WorkQueue<ObjectKey>,
     pub(super) ledger: Ledger,
     pub(super) debounce: Duration,
@@ -162,7 +163,7 @@ impl Runner {
 
     /// Reconciles a key and reports the outcome to the queue. Returns the message of a panic.
     async fn reconcile(&self, item: Item<ObjectKey>) -> Result<(), String> {
-        let Shared { name, queue, ledger, .. } = &*self.shared;
+        let Shared { name, cluster, queue, ledger, .. } = &*self.shared;
         let key = item.key().clone();
         let begun = ledger.begin(&key);
         let recording = Recording::default();
@@ -172,6 +173,7 @@ impl Runner {
         let span = tracing::info_span!(
             "reconcile",
             controller = &**name,
+            cluster = cluster.as_deref(),
             %key,
             attempt,
             reason = Empty,

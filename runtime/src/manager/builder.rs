@@ -20,6 +20,7 @@ use crate::{
 #[must_use = "a builder does nothing until it is built"]
 pub struct Builder {
     name: Arc<str>,
+    cluster: Option<Arc<str>>,
     lease: Option<String>,
     factory: Vec<ConfigureFactory>,
     elector: Vec<ConfigureElector>,
@@ -51,6 +52,7 @@ impl Builder {
     pub(super) fn new(name: Arc<str>) -> Self {
         Self {
             name,
+            cluster: None,
             lease: None,
             factory: Vec::new(),
             elector: Vec::new(),
@@ -62,6 +64,13 @@ impl Builder {
                 stop: Duration::from_secs(1),
             },
         }
+    }
+
+    /// Names the cluster, in a program that has [several](super#several-clusters). The log, the metrics of informers
+    /// and queues, and [`Manager::cluster`] show the name.
+    pub fn cluster(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.cluster = Some(name.into());
+        self
     }
 
     /// Lets one of several replicas reconcile: the one that holds this Lease, `namespace/name`, or `name` in the
@@ -158,7 +167,10 @@ impl Builder {
     pub fn build(self, client: impl Into<RestClient>) -> Result<Manager, ManagerError> {
         let client: RestClient = client.into();
         let connection = client.client().clone();
-        let factory = InformerFactory::builder(connection.clone());
+        let mut factory = InformerFactory::builder(connection.clone());
+        if let Some(cluster) = &self.cluster {
+            factory = factory.name(cluster.clone());
+        }
         let factory =
             self.factory.into_iter().fold(factory, |factory, configure| configure(factory)).try_build()?;
         let elector = match &self.lease {
@@ -181,6 +193,7 @@ impl Builder {
         let events = EventRecorder::new(connection, Reporter::from(&*self.name));
         let inner = Inner {
             name: self.name,
+            cluster: self.cluster,
             client,
             factory,
             events,

@@ -33,6 +33,37 @@
 //! - **No part ends unnoticed.** If an informer, a task or a worker ends before the shutdown, the manager shuts
 //!   down and returns an error that names the part.
 //! - **Dropping [`run`](Manager::run) stops everything that it started**, at any point.
+//!
+//! # Several clusters
+//! A manager is of one cluster. A program with several clusters has a manager for each, under one shutdown token, and
+//! can add and remove them while it runs. A cluster has queues and workers of its own, so one that is slow or gone does
+//! not hold up the others. The context of a reconciliation says which cluster the object is of:
+//!
+//! ```no_run
+//! use futures::future::try_join_all;
+//! use genclient_runtime::{Action, Controller, Error, Manager, client};
+//! # use k8s_openapi::api::core::v1::ConfigMap;
+//! # use kube::{Config, config::KubeConfigOptions};
+//! # use std::sync::Arc;
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut managers = Vec::new();
+//! for cluster in ["east", "west"] {
+//!     let context = KubeConfigOptions { context: Some(cluster.to_owned()), ..KubeConfigOptions::default() };
+//!     let client = client::connect(Config::from_kubeconfig(&context).await?)?;
+//!     let manager = Manager::builder("copier").cluster(cluster).build(client)?;
+//!     Controller::new(&manager).run(copy);
+//!     managers.push(manager);
+//! }
+//! try_join_all(managers.iter().map(Manager::run)).await?;
+//! # Ok(())
+//! # }
+//!
+//! async fn copy(config_map: Arc<ConfigMap>, manager: Arc<Manager>) -> Result<Action, Error> {
+//!     println!("{:?} in {:?}", config_map.metadata.name, manager.cluster());
+//!     Ok(Action::await_change())
+//! }
+//! ```
 
 mod builder;
 mod run;
@@ -58,6 +89,7 @@ pub struct Manager {
 
 struct Inner {
     name: Arc<str>,
+    cluster: Option<Arc<str>>,
     client: RestClient,
     factory: InformerFactory,
     events: EventRecorder,
@@ -99,6 +131,11 @@ impl Manager {
     /// Returns the name of the manager.
     pub fn name(&self) -> &str {
         &self.inner.name
+    }
+
+    /// Returns the name of the cluster, if the manager was given one.
+    pub fn cluster(&self) -> Option<&Arc<str>> {
+        self.inner.cluster.as_ref()
     }
 
     /// Returns the client for reconciliations. With a lease it refuses writes while this replica does not lead.

@@ -1,11 +1,13 @@
 //! The state, the log and the metrics of a reflector.
 
 use std::{
+    collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use metrics::{Counter, Gauge, Histogram, Label};
+use parking_lot::Mutex;
 use tokio::{sync::watch, time::Instant};
 
 use super::{ErrorHook, Problem, ReflectorConfig, ReflectorState};
@@ -17,12 +19,16 @@ use crate::{
         REFLECTOR_LIST_DURATION, REFLECTOR_LISTED_OBJECTS, REFLECTOR_LISTS, REFLECTOR_WATCHES,
         resource_labels,
     },
+    object::ObjectKey,
     panics,
     wire::Collection,
 };
 
 /// How many invalid objects of one list the log names. The rest is counted.
 const LOGGED_INVALID: usize = 5;
+
+/// For how many invalid objects the log does not repeat an error.
+const REMEMBERED_INVALID: usize = 1000;
 
 pub(super) struct Report {
     resource: String,
@@ -32,6 +38,8 @@ pub(super) struct Report {
     failing: Option<(Problem, Instant)>,
     labels: Vec<Label>,
     metrics: Metrics,
+    /// The errors of invalid objects that the log has.
+    logged_invalid: Mutex<HashMap<ObjectKey, String>>,
 }
 
 struct Metrics {
@@ -63,7 +71,15 @@ impl Report {
             invalid: metrics::counter!(REFLECTOR_INVALID_OBJECTS, labels.clone()),
             last_event: metrics::gauge!(REFLECTOR_LAST_EVENT, labels.clone()),
         };
-        Self { resource, on_error: config.on_error.clone(), state, failing: None, labels, metrics }
+        Self {
+            resource,
+            on_error: config.on_error.clone(),
+            state,
+            failing: None,
+            labels,
+            metrics,
+            logged_invalid: Mutex::default(),
+        }
     }
 
     /// Publishes a state. While attempts fail, the beginning of a further attempt does not hide that.
@@ -87,7 +103,8 @@ impl Report {
         self.metrics.listed_objects.set(objects as f64);
         self.heard();
         self.metrics.invalid.increment(invalid.len() as u64);
-        invalid.iter().take(LOGGED_INVALID).for_each(log_invalid);
+        self.logged_invalid.get_mut().clear();
+        invalid.iter().take(LOGGED_INVALID).for_each(|object| self.log_invalid(object));
         if invalid.len() > LOGGED_INVALID {
             tracing::warn!(
                 objects = invalid.len(),
@@ -112,7 +129,7 @@ impl Report {
         for delta in batch {
             if let Delta::Invalid(object) = delta {
                 self.metrics.invalid.increment(1);
-                log_invalid(object);
+                self.log_invalid(object);
             }
         }
     }
@@ -183,18 +200,27 @@ impl Report {
         }
     }
 
+    /// Logs why an object does not decode, until it is listed again or fails for another reason.
+    fn log_invalid(&self, object: &InvalidObject) {
+        let mut logged = self.logged_invalid.lock();
+        if logged.get(&object.key) == Some(&object.error) {
+            return;
+        }
+        if logged.len() == REMEMBERED_INVALID {
+            logged.clear();
+        }
+        logged.insert(object.key.clone(), object.error.clone());
+        tracing::warn!(
+            object = %object.key, version = object.resource_version, error = object.error,
+            "an object does not decode and keeps its last good state"
+        );
+    }
+
     fn labels_with(&self, key: &'static str, value: &'static str) -> Vec<Label> {
         let mut labels = self.labels.clone();
         labels.push(Label::from_static_parts(key, value));
         labels
     }
-}
-
-fn log_invalid(object: &InvalidObject) {
-    tracing::warn!(
-        object = %object.key, version = object.resource_version, error = object.error,
-        "an object does not decode and keeps its last good state"
-    );
 }
 
 /// Why an attempt failed, and what would help.

@@ -3,7 +3,11 @@
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use genclient_runtime::{ListParams, TypedClient, client, error::Cause};
+use genclient_runtime::{
+    ListParams, TypedClient,
+    client::{self, WatchEvent},
+    error::Cause,
+};
 use http::{HeaderName, HeaderValue};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Client, config::AuthInfo};
@@ -147,4 +151,115 @@ fn keepalive_timers(port: u16) -> usize {
             kind == KEEPALIVE && u64::from_str_radix(ticks, 16).expect("a time is a number") <= 1500
         })
         .count()
+}
+
+/// Answers to a watch that starts at version 5, each with the versions that are read before the watch resumes. An
+/// answer is written in pieces; the connection is closed after the last one.
+fn odd_answers() -> Vec<(&'static str, Vec<Vec<u8>>, &'static [u64])> {
+    let chunk = |text: &str| format!("{:x}\r\n{text}\r\n", text.len());
+    let event = |version| line(&bookmark(version));
+    let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+    let whole = |text: String| vec![text.into_bytes()];
+    let [six, seven] = [event(6), event(7)];
+    let bytes = |text: String| text.into_bytes().into_iter().map(|byte| vec![byte]).collect();
+    let half = &chunk(&seven)[..20];
+    vec![
+        ("byte by byte", bytes(format!("{head}{}0\r\n\r\n", chunk(&six))), &[6]),
+        (
+            "chunks of one byte",
+            whole(format!(
+                "{head}{}0\r\n\r\n",
+                six.split("").filter(|c| !c.is_empty()).map(chunk).collect::<String>()
+            )),
+            &[6],
+        ),
+        (
+            "two events in one chunk",
+            whole(format!("{head}{}0\r\n\r\n", chunk(&format!("{six}{seven}")))),
+            &[6, 7],
+        ),
+        ("a cut within a chunk", whole(format!("{head}{}{half}", chunk(&six))), &[6]),
+        ("a cut after a chunk", whole(format!("{head}{}", chunk(&six))), &[6]),
+        ("a cut within the head", whole("HTTP/1.1 200 OK\r\ntransfer-enc".to_owned()), &[]),
+        ("nothing at all", Vec::new(), &[]),
+        (
+            "an informational answer first",
+            whole(format!("HTTP/1.1 103 Early Hints\r\n\r\n{head}{}0\r\n\r\n", chunk(&six))),
+            &[6],
+        ),
+        ("extensions of a chunk", whole(format!("{head}{:x};a=b\r\n{six}\r\n0\r\n\r\n", six.len())), &[6]),
+        ("trailers", whole(format!("{head}{}0\r\nx-end: yes\r\n\r\n", chunk(&six))), &[6]),
+        (
+            "a body of known length",
+            whole(format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{six}", six.len())),
+            &[6],
+        ),
+        (
+            "a body that is shorter than its length",
+            whole(format!("HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\n{six}")),
+            &[6],
+        ),
+        ("a body until the end of the connection", whole(format!("HTTP/1.0 200 OK\r\n\r\n{six}")), &[6]),
+        ("an empty body", whole(format!("{head}0\r\n\r\n")), &[]),
+        (
+            "a second answer behind the end",
+            whole(format!("{head}{}0\r\n\r\n{head}{}0\r\n\r\n", chunk(&six), chunk(&event(50)))),
+            &[6],
+        ),
+        ("garbage behind the end", whole(format!("{head}{}0\r\n\r\n\0\u{1}garbage", chunk(&six))), &[6]),
+        ("a bad size of a chunk", whole(format!("{head}{}zz\r\n{seven}\r\n", chunk(&six))), &[6]),
+        ("two heads", whole(format!("{head}{head}{}", chunk(&six))), &[]),
+        ("not HTTP", whole("SSH-2.0-OpenSSH_9.2\r\n".to_owned()), &[]),
+    ]
+}
+
+/// Answers the first request with these pieces, and each further one with a bookmark at version 99.
+async fn answer_once(pieces: Vec<Vec<u8>>) -> kube::Config {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
+    tokio::spawn(async move {
+        let last = line(&bookmark(99));
+        let last = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{last}", last.len());
+        let mut answers =
+            std::iter::once(pieces).chain(std::iter::repeat_with(|| vec![last.clone().into_bytes()]));
+        loop {
+            let (mut connection, _) = listener.accept().await?;
+            connection.set_nodelay(true)?;
+            let mut request = Vec::new();
+            while !request.ends_with(b"\r\n\r\n") {
+                request.push(connection.read_u8().await?);
+            }
+            for piece in answers.next().into_iter().flatten() {
+                // The client may have seen enough.
+                let _ = connection.write_all(&piece).await;
+            }
+        }
+        #[expect(unreachable_code, reason = "it says what the result of the task is")]
+        std::io::Result::Ok(())
+    });
+    kube::Config::new(url)
+}
+
+#[tokio::test]
+async fn an_odd_answer_to_a_watch_loses_no_event_and_nothing_behind_its_end_is_read() {
+    let connect: [fn(kube::Config) -> Client; 2] =
+        [|config| client::connect(config).unwrap(), |config| Client::try_from(config).unwrap()];
+    let cases =
+        connect.into_iter().flat_map(|connect| odd_answers().into_iter().map(move |odd| (connect, odd)));
+    let read = cases.map(|(connect, (name, pieces, expected))| async move {
+        let client = config_maps(connect(answer_once(pieces).await));
+        let mut events = client.watch(&ListParams::default().at("5"));
+        let mut versions = Vec::new();
+        while versions.last() != Some(&99) {
+            let event = tokio::time::timeout(Duration::from_secs(60), events.next()).await;
+            match event.unwrap_or_else(|_| panic!("{name}: the watch did not resume after {versions:?}")) {
+                Some(Ok(WatchEvent::Bookmark { resource_version })) => {
+                    versions.push(resource_version.parse().unwrap());
+                }
+                other => panic!("{name}: {other:?} after {versions:?}"),
+            }
+        }
+        assert_eq!(versions, [expected, &[99_u64]].concat(), "{name}");
+    });
+    assert_eq!(futures::future::join_all(read).await.len(), 2 * 19);
 }

@@ -74,10 +74,11 @@ fn app_service() -> impl Strategy<Value = AppServiceApply> {
 fn container(name: &'static str) -> impl Strategy<Value = ContainerApply> {
     let variables = option::of(subsequence(vec!["A", "B", "C"], 1..=3));
     let ports = option::of(subsequence(vec![(80, None), (443, Some("TCP")), (53, Some("UDP"))], 1..=3));
-    // The server does not store a `false` here, so nobody could extract it.
-    let tty = option::of(Just(true));
-    (text(), variables, ports, tty).prop_map(move |(image, variables, ports, tty)| {
-        let variable = |name: &str| EnvVarApply::new().name(name).value("value");
+    // The server does not store a `false` or an empty value, and the extraction finds it by its owner.
+    let tty = option::of(any::<bool>());
+    let value = select(vec!["", "value"]);
+    (text(), variables, value, ports, tty).prop_map(move |(image, variables, value, ports, tty)| {
+        let variable = |name: &str| EnvVarApply::new().name(name).value(value);
         let port = |(port, protocol): (i32, Option<&str>)| ContainerPortApply {
             protocol: protocol.map(str::to_owned),
             ..ContainerPortApply::new().container_port(port)
