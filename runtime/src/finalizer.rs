@@ -23,7 +23,7 @@ pub fn is_deleted<K: Resource>(object: &K) -> bool {
 }
 
 /// Adds a finalizer to an object, and returns the object as the server has it. An object whose deletion has begun
-/// stays as it is.
+/// is not changed.
 pub async fn add<K>(client: impl Into<RestClient>, object: Arc<K>, finalizer: &str) -> Result<Arc<K>>
 where
     K: ApiObject + Resource<DynamicType = ()>,

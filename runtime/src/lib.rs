@@ -78,6 +78,9 @@
 //! | [`error`](mod@error) | the error of every request |
 //! | [`meta`] | group-qualified names, and the trait of list types |
 //! | [`backoff`] | the pauses between failed attempts |
+//!
+//! Panics of handlers, of reconciliations, of index functions and of decoded types are caught, logged and counted.
+//! This needs unwinding: with `panic = "abort"` in the profile each of them ends the program.
 
 // Failures are returned as errors. Tests may panic.
 #![warn(clippy::unwrap_used)]

@@ -7,7 +7,7 @@ use std::{
 };
 
 use kube::core::ApiResource;
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 
 /// The metadata of an object that the store, the indexes and the selectors read.
 ///
@@ -53,6 +53,17 @@ impl<K: kube::Resource + Send + Sync + 'static> CacheObject for K {
     fn label(&self, key: &str) -> Option<&str> {
         self.meta().labels.as_ref()?.get(key).map(String::as_str)
     }
+}
+
+/// The type of the objects of a typed client. Every API type implements it.
+pub trait ApiObject:
+    kube::Resource + Clone + fmt::Debug + Serialize + DeserializeOwned + Send + Sync + 'static
+{
+}
+
+impl<K> ApiObject for K where
+    K: kube::Resource + Clone + fmt::Debug + Serialize + DeserializeOwned + Send + Sync + 'static
+{
 }
 
 /// A type that a reflector can decode and an informer can cache: every [`CacheObject`] that implements

@@ -214,3 +214,48 @@ async fn ten_thousand_objects_of_a_streamed_list_are_sent_as_one_delta() {
     view.next().await;
     assert_eq!((view.objects.len(), view.replaced), (10_000, 1));
 }
+
+#[tokio::test]
+async fn a_streamed_list_may_be_compressed_and_each_event_is_read_as_soon_as_it_is_sent() {
+    use std::io::Write as _;
+
+    let (writer, answer) = Answer::stream();
+    let server = ScriptedServer::start(script([answer.header("content-encoding", "gzip")])).await;
+    let mut view = follow(&server, quick());
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    let mut send = |event: serde_json::Value| {
+        encoder.write_all(line(&event).as_bytes()).unwrap();
+        encoder.flush().unwrap();
+        writer.raw(std::mem::take(encoder.get_mut()));
+    };
+    send(added(config_map("a", 1)));
+    send(initial_events_end(10));
+    view.reach(10).await;
+    send(modified(config_map("a", 11)));
+    view.reach(11).await;
+    assert_eq!(view.names(), ["a@11"]);
+}
+
+#[tokio::test]
+async fn compression_is_asked_for_from_a_remote_server_and_only_for_a_streamed_list() {
+    let server = ScriptedServer::start(script([
+        Answer::ended_watch([initial_events_end(10)]),
+        Answer::watch([bookmark(11)]),
+        Answer::ended_watch([initial_events_end(10)]),
+        Answer::watch([bookmark(11)]),
+    ]))
+    .await;
+    let mut remote = server.config();
+    // The system connects to this machine, but the address is not one of loopback.
+    remote.cluster_url = remote.cluster_url.to_string().replace("127.0.0.1", "0.0.0.0").parse().unwrap();
+    for config in [server.config(), remote] {
+        let (sink, mut view) = recorder();
+        let client = genclient_runtime::client::connect(config).unwrap();
+        let running = tokio::spawn(Reflector::new(client, quick()).run(sink));
+        view.reach(11).await;
+        running.abort();
+    }
+    let log = server.log().all();
+    let asked: Vec<_> = log.iter().map(|request| request.headers["accept-encoding"].as_str()).collect();
+    assert_eq!(asked, ["identity", "identity", "gzip", "identity"]);
+}

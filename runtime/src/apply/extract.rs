@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::ApplyConfiguration;
-use crate::client::ApiObject;
+use crate::object::ApiObject;
 
 /// Why extracting an apply configuration failed.
 #[derive(Debug, thiserror::Error)]

@@ -75,7 +75,7 @@ pub use extract::{ExtractError, extract, extract_status};
 pub use metadata::ObjectMetaApply;
 pub use types::{ApiVersion, Kind};
 
-use crate::client::ApiObject;
+use crate::object::ApiObject;
 
 /// A configuration for server-side apply: the fields of an object that a manager wants to own.
 ///

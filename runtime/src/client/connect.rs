@@ -1,8 +1,8 @@
 //! Connections that notice when their peer is gone.
 
-use std::time::Duration;
+use std::{net::IpAddr, time::Duration};
 
-use http::{HeaderMap, Request, Response};
+use http::{HeaderMap, HeaderValue, Request, Response, Uri, header};
 use hyper_timeout::TimeoutConnector;
 use hyper_util::client::legacy::connect::HttpConnector;
 use kube::{
@@ -91,6 +91,7 @@ pub fn builder(config: Config) -> Result<ClientBuilder<Service>> {
     if config.proxy_url.is_some() {
         return Ok(ClientBuilder::try_from(config)?);
     }
+    let is_local = is_loopback(&config.cluster_url);
     let mut connector =
         TimeoutConnector::new(config.rustls_https_connector_with_connector(http_connector())?);
     connector.set_connect_timeout(config.connect_timeout);
@@ -131,9 +132,22 @@ pub fn builder(config: Config) -> Result<ClientBuilder<Service>> {
         .option_layer(config.auth_layer()?)
         .layer(config.extra_headers_layer()?)
         .layer(trace)
+        .map_request(move |mut request: Request<Body>| {
+            // Compression to a server on this machine costs more than it saves.
+            if is_local && let Some(encoding) = request.headers_mut().get_mut(header::ACCEPT_ENCODING) {
+                *encoding = HeaderValue::from_static("identity");
+            }
+            request
+        })
         .service(Transport::new(connector))
         .map_response(|response| response.map(|body| Box::new(body) as Box<DynBody>));
     Ok(ClientBuilder::new(BoxService::new(service), config.default_namespace))
+}
+
+/// Returns whether a server is on this machine, by its address.
+fn is_loopback(url: &Uri) -> bool {
+    let host = url.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// Connects to the cluster of the environment, with [`connect`].

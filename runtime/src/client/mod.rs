@@ -55,6 +55,8 @@ pub use update_with::UpdateWith;
 pub use watch::{WatchEvent, WatchStream};
 pub use write::Write;
 
+pub use crate::object::ApiObject;
+
 use crate::{
     apply::ApplyConfiguration,
     error::InvalidRequest,
@@ -65,14 +67,6 @@ use apply::Configuration;
 use path::Target;
 use request::Request;
 use write::WriteOptions;
-
-/// The type of the objects of a typed client. Every API type implements it.
-pub trait ApiObject: Resource + Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static {}
-
-impl<K> ApiObject for K where
-    K: Resource + Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static
-{
-}
 
 /// A client of one kind, in one namespace or in the whole cluster. Cheap to clone.
 ///

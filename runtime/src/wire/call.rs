@@ -21,7 +21,7 @@ pub(crate) const JSON: &str = "application/json";
 pub(crate) const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 pub(crate) const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
-/// The longest body of an error response that is read. An API server sends less.
+/// The largest body of an error response that is read. API servers send smaller ones.
 const ERROR_BODY_LIMIT: usize = 1 << 20;
 
 /// The parts of a request.
@@ -101,7 +101,7 @@ pub(crate) async fn fetch(
     exchange.await.map_err(|refusal: Refusal| refusal.into_error(operation.clone()))
 }
 
-/// Decodes a response. The path of a field that does not decode is found in a second pass, so that valid
+/// Decodes a response. If it is invalid, a second pass finds the path of the invalid field, so that valid
 /// responses do not pay for it.
 pub(crate) fn decode<T: DeserializeOwned>(operation: &Operation, body: &[u8]) -> Result<T> {
     serde_json::from_slice(body).map_err(|error| {
@@ -114,7 +114,7 @@ pub(crate) fn decode<T: DeserializeOwned>(operation: &Operation, body: &[u8]) ->
     })
 }
 
-/// A request that the server refused or did not receive.
+/// A request that the server rejected or did not receive.
 pub(crate) struct Refusal {
     pub(crate) error: kube::Error,
     pub(crate) retry_after: Option<Duration>,
@@ -143,7 +143,7 @@ pub(crate) async fn send(client: &kube::Client, request: Request<Body>) -> Resul
         Err(_) => Bytes::new(),
     };
     let mut status = serde_json::from_slice::<Status>(&body).unwrap_or_else(|_| {
-        // A proxy has its own format, and the server itself answers an unknown path in plain text.
+        // A proxy uses another format, and the server itself responds to an unknown path in plain text.
         Status::failure(String::from_utf8_lossy(&body).trim(), "")
     });
     status.code = code.as_u16();

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// The longest line that is accepted. The objects of an API server have a few megabytes at most.
+/// The maximum length of a line. The objects of an API server have at most a few megabytes.
 pub(crate) const LINE_LIMIT: usize = 64 << 20;
 
 /// A line that is longer than [`LINE_LIMIT`].
@@ -10,21 +10,21 @@ pub(crate) const LINE_LIMIT: usize = 64 << 20;
 #[error("a line of the stream is longer than {LINE_LIMIT} bytes")]
 pub(crate) struct LineTooLong;
 
-/// Gathers chunks and finds the lines in them.
+/// Collects chunks and finds the lines in them.
 ///
-/// Chunks end anywhere, so most lines of a busy stream are in two of them. All chunks are copied one after
-/// the other into one buffer, which costs less than an allocation for each such line, and gives the
-/// connection its buffer back at once.
+/// Chunks end anywhere, so most lines of a busy stream span two chunks. All chunks are copied into one
+/// buffer. This costs less than an allocation for each such line, and releases the buffer of the connection
+/// at once.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     buffer: Vec<u8>,
     /// The complete lines in the buffer.
     complete: Vec<Range<usize>>,
-    /// Where the incomplete line begins, which ends with the buffer.
+    /// The start of the incomplete line, which extends to the end of the buffer.
     incomplete: usize,
 }
 
-/// Complete lines, without their line ends and without empty lines.
+/// Complete lines, without line ends. Empty lines are left out.
 #[derive(Debug, Default)]
 pub(crate) struct LineBatch {
     buffer: Vec<u8>,
@@ -49,18 +49,18 @@ impl Lines {
         }
     }
 
-    /// Whether there is no complete line.
+    /// Returns whether there is no complete line.
     pub(crate) fn is_empty(&self) -> bool {
         self.complete.is_empty()
     }
 
-    /// Takes the complete lines. The beginning of an incomplete one is kept until the rest arrives.
+    /// Takes the complete lines. The start of an incomplete line is kept.
     pub(crate) fn take(&mut self) -> LineBatch {
         if self.complete.is_empty() {
             return LineBatch::default();
         }
         let rest = &self.buffer[self.incomplete..];
-        // The next lines are probably as many as these.
+        // The next batch will probably need as much space as this one.
         let mut next = Vec::with_capacity(self.buffer.len());
         next.extend_from_slice(rest);
         self.incomplete = 0;
@@ -70,27 +70,27 @@ impl Lines {
 }
 
 impl LineBatch {
-    /// How many lines there are.
+    /// Returns the number of lines.
     pub(crate) fn len(&self) -> usize {
         self.lines.len()
     }
 
-    /// Whether there are no lines.
+    /// Returns whether there are no lines.
     pub(crate) fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 
-    /// How many bytes there are, line ends included.
+    /// Returns the number of bytes, including line ends.
     pub(crate) fn bytes(&self) -> usize {
         self.buffer.len()
     }
 
-    /// The line of this number.
+    /// Returns the line with this index.
     pub(crate) fn get(&self, number: usize) -> Option<&[u8]> {
         self.lines.get(number).map(|line| &self.buffer[line.clone()])
     }
 
-    /// Every line.
+    /// Iterates over the lines.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.lines.iter().map(|line| &self.buffer[line.clone()])
     }
@@ -103,7 +103,7 @@ mod tests {
 
     use super::*;
 
-    /// The lines of all chunks, taken after each of them or at the end, and whether one is incomplete.
+    /// Returns the lines of all chunks, taken after each chunk or at the end, and whether one is incomplete.
     fn lines_of(chunks: &[&[u8]], take_often: bool) -> (Vec<Vec<u8>>, bool) {
         let (mut lines, mut complete) = (Lines::default(), Vec::new());
         for (number, chunk) in chunks.iter().enumerate() {

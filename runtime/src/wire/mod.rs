@@ -9,6 +9,7 @@
 //!   dead connection is given up. See [`Timeouts`].
 
 mod call;
+mod gunzip;
 mod lines;
 mod watch;
 
@@ -155,7 +156,7 @@ impl Collection {
     pub(crate) async fn list(&self, page: &Page, limit: u32) -> Result<Bytes> {
         let operation = self.operation("list");
         let Timeouts { list_response, list_silence, .. } = self.timeouts;
-        let exchange = self.exchange(&operation, self.list_call(page, limit), false);
+        let exchange = self.exchange(&operation, self.list_call(page, limit), None);
         let response = within(list_response, &operation, exchange).await??;
         let (mut body, mut chunks) = (response.into_body(), Vec::new());
         while let Some(frame) = within(list_silence, &operation, body.frame()).await? {
@@ -174,7 +175,9 @@ impl Collection {
         let Timeouts { watch_response, watch_silence, watch, .. } = self.timeouts;
         let timeout = jittered(watch.min(LONGEST_WATCH), 1.0);
         let deadline = Instant::now() + timeout + WATCH_GRACE;
-        let exchange = self.exchange(&operation, self.watch_call(&start, timeout), true);
+        // A server that compresses a watch does so for a list that is streamed (Kubernetes 1.37).
+        let encoding = if matches!(start, Start::InitialEvents { .. }) { "gzip" } else { "identity" };
+        let exchange = self.exchange(&operation, self.watch_call(&start, timeout), Some(encoding));
         let response = within(watch_response, &operation, exchange).await??;
         Ok(Watch::new(response, operation, deadline, watch_silence))
     }
@@ -183,7 +186,7 @@ impl Collection {
         &self,
         operation: &Operation,
         call: Result<Call, InvalidRequest>,
-        is_watch: bool,
+        watch_encoding: Option<&'static str>,
     ) -> Result<Response<Body>> {
         let invalid = |error| Error::new(operation.clone(), Cause::InvalidRequest(error), None);
         let mut request: Request<Bytes> = call.and_then(Call::build).map_err(invalid)?;
@@ -193,8 +196,8 @@ impl Collection {
         {
             request.headers_mut().insert(header::ACCEPT, accept);
         }
-        if is_watch {
-            request.headers_mut().insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        if let Some(encoding) = watch_encoding {
+            request.headers_mut().insert(header::ACCEPT_ENCODING, HeaderValue::from_static(encoding));
             request.extensions_mut().insert(LongResponse);
         }
         let body = body_sent_once().await;

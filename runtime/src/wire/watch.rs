@@ -2,43 +2,50 @@
 
 use std::{
     future::poll_fn,
+    io,
     pin::Pin,
     task::{Context, Poll},
     time::Duration,
 };
 
+use bytes::Bytes;
 use http::Response;
 use http_body::Body as _;
 use kube::client::Body;
 use tokio::time::Instant;
 
-use super::lines::{LineBatch, Lines};
+use super::{
+    gunzip::Gunzip,
+    lines::{LineBatch, Lines},
+};
 use crate::{
     bucket::later,
     error::{Cause, Error, Operation, Result},
 };
 
-/// The most bytes that are gathered into one batch.
+/// A batch is complete when it has this many bytes.
 const BATCH_BYTES: usize = 256 << 10;
 
-/// How long a reader listens at least before it takes the server for silent.
+/// The minimum time for which a reader listens before it reports the server as silent.
 const LISTEN: Duration = Duration::from_secs(5);
 
 /// An open watch.
 pub(crate) struct Watch {
     body: Body,
-    /// What was not returned yet.
+    /// Decompresses the body, if it is compressed.
+    gunzip: Option<Gunzip>,
+    /// The data that was not returned yet.
     lines: Lines,
-    /// How many bytes arrived since lines were last returned.
+    /// The number of bytes that arrived since lines were last returned.
     gathered_bytes: usize,
-    /// When the watch ends even if the server does not end it.
+    /// The time at which the watch ends if the server does not end it before.
     deadline: Instant,
-    /// How long the server may stay silent.
+    /// The maximum time without data from the server.
     silence: Duration,
-    /// When the last bytes arrived.
+    /// The time at which the last bytes arrived, or at which the limit of silence was last set.
     heard: Instant,
     operation: Operation,
-    /// How the body ended, once it has.
+    /// The end of the body, once it is known.
     end: Option<End>,
 }
 
@@ -55,6 +62,7 @@ impl Watch {
         silence: Duration,
     ) -> Self {
         Self {
+            gunzip: Gunzip::of(&response),
             body: response.into_body(),
             lines: Lines::default(),
             gathered_bytes: 0,
@@ -72,8 +80,8 @@ impl Watch {
         self.heard = Instant::now();
     }
 
-    /// Returns the next lines: all that have arrived, and at least one. `None` is the regular end, and the
-    /// only answer after an error. Lines that were complete before a cut are returned before its error.
+    /// Waits for at least one line and returns all that have arrived, up to a batch. Returns `None` at the
+    /// regular end and after an error. Lines that were complete before a cut are returned before its error.
     pub(crate) async fn next(&mut self) -> Option<Result<LineBatch>> {
         self.gather().await;
         self.gathered_bytes = 0;
@@ -98,11 +106,11 @@ impl Watch {
                 return;
             }
             if Instant::now() >= deadline {
-                // The server had its time to end the watch, and the connection may be dead.
+                // The server should have ended the watch by now. The connection may be dead.
                 self.end = Some(End::Regular);
                 return;
             }
-            // Bytes that arrived meanwhile may have postponed the limit.
+            // Bytes that arrived in the meantime extend the limit.
             if Instant::now() >= later(self.heard, self.silence) {
                 self.end = Some(End::Cut(Box::new(Cause::Timeout(self.silence))));
                 return;
@@ -110,7 +118,7 @@ impl Watch {
         }
     }
 
-    /// Waits for at least one line or the end, and takes whatever else has arrived, up to a batch.
+    /// Waits for at least one line or the end, and takes all other data that has arrived, up to a batch.
     async fn read(&mut self) {
         loop {
             let before = self.gathered_bytes;
@@ -118,8 +126,8 @@ impl Watch {
             if self.is_full() || self.gathered_bytes == before {
                 return;
             }
-            // The connection is polled by another task, which hands over one chunk at a time. Let it run:
-            // decoding and applying many lines at once is several times faster than line by line.
+            // Another task polls the connection and passes on one chunk at a time. Let it run: decoding and
+            // applying many lines at once is several times faster than line by line.
             tokio::task::yield_now().await;
         }
     }
@@ -128,7 +136,15 @@ impl Watch {
         self.end.is_some() || !self.lines.is_empty() && self.gathered_bytes >= BATCH_BYTES
     }
 
-    /// Takes chunks until there is a whole batch, or at least one line and nothing more has arrived.
+    fn push(&mut self, mut chunk: Bytes) -> io::Result<()> {
+        if let Some(gunzip) = &mut self.gunzip {
+            chunk = gunzip.push(&chunk)?;
+        }
+        self.gathered_bytes += chunk.len();
+        self.lines.push(&chunk).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    }
+
+    /// Takes chunks until the batch is complete, or until it has a line and no more data has arrived.
     fn poll_frames(&mut self, context: &mut Context<'_>) -> Poll<()> {
         while !self.is_full() {
             match Pin::new(&mut self.body).poll_frame(context) {
@@ -138,11 +154,9 @@ impl Watch {
                 Poll::Ready(Some(Err(error))) => self.end = Some(End::cut(error)),
                 Poll::Ready(Some(Ok(frame))) => {
                     self.heard = Instant::now();
-                    // Trailers say nothing about objects.
+                    // Trailers contain no objects.
                     let Ok(chunk) = frame.into_data() else { continue };
-                    self.gathered_bytes += chunk.len();
-                    if let Err(error) = self.lines.push(&chunk) {
-                        let error = std::io::Error::new(std::io::ErrorKind::InvalidData, error);
+                    if let Err(error) = self.push(chunk) {
                         self.end = Some(End::cut(kube::Error::ReadEvents(error)));
                     }
                 }

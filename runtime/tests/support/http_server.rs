@@ -70,8 +70,12 @@ async fn serve(connection: TcpStream, handler: &impl Handler, log: &Log) -> std:
                 stream.write_all(&body).await?;
                 stream.flush().await?;
             }
-            Answer::Stream(mut pieces) => {
-                stream.write_all(b"HTTP/1.1 200 Scripted\r\ntransfer-encoding: chunked\r\n\r\n").await?;
+            Answer::Stream { headers, mut pieces } => {
+                stream.write_all(b"HTTP/1.1 200 Scripted\r\ntransfer-encoding: chunked\r\n").await?;
+                for (name, value) in headers {
+                    stream.write_all(format!("{name}: {value}\r\n").as_bytes()).await?;
+                }
+                stream.write_all(b"\r\n").await?;
                 stream.flush().await?;
                 loop {
                     // Notices a client that disconnects while nothing is written.

@@ -46,7 +46,7 @@ async fn respond(answer: Answer) -> Result<Response<ResponseBody>, std::io::Erro
             let body = http_body_util::Full::new(body).map_err(|never: Infallible| match never {});
             Ok(response.body(body.boxed_unsync()).expect("the parts make a response"))
         }
-        Answer::Stream(pieces) => {
+        Answer::Stream { pieces, .. } => {
             let pieces = futures::stream::unfold(pieces, |mut pieces| async {
                 let piece = match pieces.recv().await? {
                     Piece::Bytes(bytes) => Ok(Frame::data(bytes)),

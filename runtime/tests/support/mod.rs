@@ -75,7 +75,7 @@ pub enum Answer {
     /// A complete response.
     Whole { status: u16, headers: Vec<(&'static str, String)>, body: Bytes },
     /// A body that the test writes chunk by chunk.
-    Stream(mpsc::Receiver<Piece>),
+    Stream { headers: Vec<(&'static str, String)>, pieces: mpsc::Receiver<Piece> },
     /// No response: the connection is closed.
     Refuse,
     /// No response, and the connection stays open.
@@ -104,7 +104,7 @@ impl Answer {
     }
 
     pub fn header(mut self, name: &'static str, value: impl ToString) -> Self {
-        if let Self::Whole { headers, .. } = &mut self {
+        if let Self::Whole { headers, .. } | Self::Stream { headers, .. } = &mut self {
             headers.push((name, value.to_string()));
         }
         self
@@ -113,7 +113,7 @@ impl Answer {
     /// A body that the test writes. It ends regularly when the writer is dropped.
     pub fn stream() -> (Writer, Self) {
         let (sender, receiver) = mpsc::channel(1024);
-        (Writer(sender), Self::Stream(receiver))
+        (Writer(sender), Self::Stream { headers: vec![], pieces: receiver })
     }
 
     /// A watch that sends these events and then stays open.
