@@ -20,12 +20,12 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Whether this is the scope of this namespace.
+    /// Returns whether the scope is exactly this namespace.
     pub(crate) fn is_namespace(&self, namespace: &str) -> bool {
         matches!(self, Self::Namespace(own) if **own == *namespace)
     }
 
-    /// Whether an object of this namespace is in the scope.
+    /// Returns whether the scope contains the objects of this namespace.
     pub(crate) fn contains(&self, namespace: Option<&str>) -> bool {
         match self {
             Self::All => true,
@@ -34,7 +34,7 @@ impl Scope {
     }
 }
 
-/// One change of the cache. Deltas come in the order of the server.
+/// One change of the cache. Deltas arrive in the order of the server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Delta<K> {
@@ -44,7 +44,7 @@ pub enum Delta<K> {
         scope: Scope,
         /// The objects of the list that decode.
         objects: Vec<Arc<K>>,
-        /// The objects of the list that do not decode. They exist, and keep their last good state.
+        /// The objects of the list that do not decode. They exist and keep their last good state.
         invalid: Vec<InvalidObject>,
         /// The resource version of the list.
         resource_version: String,
@@ -82,7 +82,7 @@ pub struct InvalidObject {
     pub uid: String,
     /// The resource version, empty if it could not be read.
     pub resource_version: String,
-    /// What is wrong, with the path of the field.
+    /// The error, with the path of the field.
     pub error: String,
 }
 

@@ -4,7 +4,7 @@
 //! - The queue is bounded. A sender waits while it is full, so a slow cache slows down the watch instead
 //!   of growing the queue.
 //! - A relist is one delta.
-//! - When one side is dropped, the other one notices at once.
+//! - When one side is dropped, the other side is notified at once.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ impl<K> DeltaSender<K> {
     /// Sends deltas in order, and waits while the queue is full.
     pub async fn send_all(&self, deltas: impl IntoIterator<Item = Delta<K>>) -> Result<(), SinkClosed> {
         let mut deltas = deltas.into_iter().peekable();
-        // Reserving capacity costs more than sending, so it is reserved for many deltas at once.
+        // Reserving capacity costs more than sending, so reserve it for many deltas at once.
         let at_once = self.sender.max_capacity().div_ceil(2);
         while deltas.peek().is_some() {
             let wanted = deltas.size_hint().0.clamp(1, at_once);
@@ -68,9 +68,9 @@ pub struct DeltaReceiver<K> {
 }
 
 impl<K> DeltaReceiver<K> {
-    /// Waits for deltas, moves up to `limit` of them to the end of `batch`, and returns how many.
+    /// Waits for deltas, moves up to `limit` of them to the end of `batch`, and returns their number.
     ///
-    /// Zero means that every sender is dropped and the queue is empty.
+    /// Zero means that every sender was dropped and the queue is empty.
     pub async fn receive(&mut self, batch: &mut Vec<Delta<K>>, limit: usize) -> usize {
         self.receiver.recv_many(batch, limit).await
     }

@@ -9,8 +9,8 @@
 //!   added, in a list regardless of their versions.
 //! - **An object that does not decode keeps its last good state**, unless its uid differs from that of
 //!   the cached object.
-//! - **A list with an object whose name cannot be read deletes nothing**, because the missing object may
-//!   be that one.
+//! - **A list that contains an object without a readable name deletes nothing**, because any missing object
+//!   may be that one.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -28,15 +28,15 @@ use crate::{
     store::{Batch, namespace_of},
 };
 
-/// The state of the cache beside its objects.
+/// The state of an informer besides its cached objects.
 pub(crate) struct Progress {
     /// The scopes that must be listed before the cache is synced.
     scopes: Vec<Scope>,
-    /// Whether something was heard of each scope since the last look.
+    /// Whether a delta of each scope was applied since the last call of `take_heard`.
     heard: Vec<bool>,
     /// The scopes that have been listed.
     listed: HashSet<Scope>,
-    /// The scopes whose history was set back, until their next list.
+    /// The scopes whose history was set back and that have not been listed since.
     set_back: HashSet<Scope>,
     /// The objects that do not decode.
     invalid: HashMap<ObjectKey, InvalidObject>,
@@ -98,7 +98,7 @@ fn relation<K: CacheObject>(cached: &K, incoming: &K, origin: Origin<'_>) -> Rel
     }
 }
 
-/// Whether two uids belong to different objects. An empty uid is unknown and differs from none.
+/// Returns whether two uids belong to different objects. An empty uid is unknown and matches any other.
 fn is_other_uid(left: &str, right: &str) -> bool {
     !left.is_empty() && !right.is_empty() && left != right
 }
@@ -115,7 +115,7 @@ impl Progress {
         }
     }
 
-    /// Whether every scope has been listed.
+    /// Returns whether every scope has been listed.
     pub(crate) fn is_complete(&self) -> bool {
         self.scopes.iter().all(|scope| self.listed.contains(scope))
     }
@@ -125,7 +125,7 @@ impl Progress {
         std::mem::take(&mut self.invalid_changed).then(|| self.invalid.values().cloned().collect())
     }
 
-    /// Returns the numbers of the scopes that deltas were applied to since the last call.
+    /// Returns the indices of the scopes to which deltas were applied since the last call.
     pub(crate) fn take_heard(&mut self) -> Vec<usize> {
         let heard = self.heard.iter_mut().enumerate();
         heard.filter_map(|(number, heard)| std::mem::take(heard).then_some(number)).collect()
@@ -197,7 +197,7 @@ impl Progress {
             false => missing(&scope, &objects, &invalid, version, set_back, batch),
         };
         for gone in missing {
-            // The slot is looked up here because removing an object can move others.
+            // Look up the slot only now, because removing an object can move others.
             if let Some(slot) = batch.state().find(namespace_of(gone.as_ref()), gone.name()) {
                 vanish(slot, batch, outcome);
             }
@@ -212,7 +212,8 @@ impl Progress {
             put(object, origin, batch, outcome);
         }
         self.invalid_changed |= !(self.invalid.is_empty() && invalid.is_empty());
-        // An object in no scope, because its namespace cannot be read or is a foreign one, may be any scope's.
+        // An object outside of all scopes, with an unreadable or foreign namespace, may belong to any scope. So
+        // every list removes it.
         self.invalid.retain(|key, _| {
             let is_in = |scope: &Scope| scope.contains(key.namespace.as_deref());
             !is_in(&scope) && self.scopes.iter().any(is_in)
@@ -252,7 +253,7 @@ fn find<K: CacheObject>(batch: &Batch<'_, K>, key: &ObjectKey) -> Option<u32> {
     batch.state().find(key.namespace.as_deref().unwrap_or_default(), &key.name)
 }
 
-/// Stores a state, unless the cache has it or a newer one.
+/// Stores a state, unless the cache already holds it or a newer one.
 fn put<K: CacheObject>(new: Arc<K>, origin: Origin<'_>, batch: &mut Batch<'_, K>, outcome: &mut Outcome<K>) {
     let mut slot = batch.state().find(namespace_of(new.as_ref()), new.name());
     let mut old = slot.map(|slot| batch.state().at(slot).clone());
@@ -284,7 +285,7 @@ fn remove<K: CacheObject>(last: Arc<K>, batch: &mut Batch<'_, K>, outcome: &mut 
     let old = batch.state().at(slot).clone();
     match relation(old.as_ref(), last.as_ref(), Origin::Watch) {
         Relation::Stale => outcome.stale += 1,
-        // A later object with that name was deleted. So the cached one is gone, and its deletion was missed.
+        // A later object with the same name was deleted, so the deletion of the cached one was missed.
         Relation::OtherObject if has_reached(last.resource_version(), old.resource_version()) => {
             vanish(slot, batch, outcome);
         }
@@ -315,7 +316,7 @@ fn remove_other<K: CacheObject>(invalid: &InvalidObject, batch: &mut Batch<'_, K
     }
 }
 
-/// The cached objects of a scope that are missing from a list.
+/// Returns the cached objects of a scope that are missing from a list, except those newer than the list.
 fn missing<K: CacheObject>(
     scope: &Scope,
     objects: &[Arc<K>],

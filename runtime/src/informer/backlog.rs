@@ -12,9 +12,9 @@
 //! | Deleted, Added | Deleted | Deleted |
 //! | anything | a resync | unchanged |
 //!
-//! Keys are delivered in the order in which they began to wait. `old` is the `Arc` that the handler got
-//! last, because the changes of the store have no gap: the old state of each change is the new state of the
-//! one before.
+//! Keys are delivered in the order in which they entered the backlog. `old` is the `Arc` that the handler
+//! received last, because the changes of the store have no gaps: the old state of each change is the new state
+//! of the previous one.
 
 use std::sync::Arc;
 
@@ -27,10 +27,10 @@ use crate::{
     store::namespace_of,
 };
 
-/// An empty backlog with a capacity for more keys than this frees its memory.
+/// The largest capacity, in keys, that an empty backlog keeps.
 const KEPT_ROOM: usize = 1024;
 
-/// No slot.
+/// The index that stands for no slot.
 const NONE: usize = usize::MAX;
 
 /// The backlog of one handler.
@@ -56,7 +56,7 @@ struct Slot<K> {
 
 /// The events of one key: a deletion, a new state, or a deletion followed by a new state.
 struct Waiting<K> {
-    /// The state that the handler got last, if it knows the object.
+    /// The state that the handler received last, or `None` if the object is new to it.
     given: Option<Arc<K>>,
     deleted: Option<(Arc<K>, FinalState)>,
     state: Option<NewState<K>>,
@@ -71,7 +71,7 @@ struct NewState<K> {
 /// The next event to deliver.
 pub(crate) struct Due<K> {
     pub(crate) event: Event<K>,
-    /// Whether the handler must handle it before it is synced.
+    /// Whether the handler counts as synced only after it has handled the event.
     pub(crate) initial: bool,
 }
 
@@ -89,12 +89,12 @@ impl<K> Default for Backlog<K> {
 }
 
 impl<K: CacheObject> Backlog<K> {
-    /// The number of waiting keys.
+    /// Returns the number of waiting keys.
     pub(crate) fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// The number of waiting keys with an initial event.
+    /// Returns the number of waiting keys with an initial event.
     pub(crate) fn initial(&self) -> usize {
         self.initial
     }
@@ -125,7 +125,7 @@ impl<K: CacheObject> Backlog<K> {
         let slot = self.head;
         let waiting = self.slots.get_mut(slot)?.waiting.as_mut()?;
         if let (Some((last, final_state)), Some(_)) = (&waiting.deleted, &waiting.state) {
-            // The second event of the key stays at the head of the list, now as an addition.
+            // The key is kept at the head of the list. Its second event is an addition.
             let event = Event::Deleted { last: last.clone(), final_state: *final_state };
             waiting.given = None;
             waiting.deleted = None;
@@ -210,7 +210,7 @@ impl<K: CacheObject> Waiting<K> {
         }
     }
 
-    /// Any of the states: all have the same key.
+    /// Returns one of the states, which all have the same key.
     fn object(&self) -> Option<&K> {
         self.state
             .as_ref()
@@ -224,7 +224,7 @@ impl<K: CacheObject> Waiting<K> {
         self.state.as_ref().is_some_and(|state| state.initial)
     }
 
-    /// Merges a further change of the object, and returns whether any event is left.
+    /// Merges another change of the object. Returns whether an event remains.
     fn merge(&mut self, step: Step<K>) -> bool {
         match step {
             Step::Put { new, cause, initial, .. } => {

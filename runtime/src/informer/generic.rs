@@ -100,7 +100,7 @@ impl<K: CacheObject> SharedInformer<K> {
     /// Returns the informer without its static type.
     ///
     /// [`InformerFactory::for_resource`](crate::InformerFactory::for_resource) returns it for kinds that
-    /// are known only at run time.
+    /// are not known at compile time.
     pub fn generic(&self) -> GenericInformer
     where
         K: Watched,
@@ -116,7 +116,7 @@ impl<K: CacheObject> SharedInformer<K> {
 
 type GenericHandler = Box<dyn FnMut(&Event<dyn CacheObject>) + Send>;
 
-/// The methods of an informer of any type.
+/// The methods of an informer that do not depend on its type.
 trait AnyInformer: Send + Sync {
     fn has_synced(&self) -> bool;
     fn sync_signal(&self) -> SyncReceiver;

@@ -76,7 +76,7 @@ mod tests {
         Delta::Replace { scope: Scope::All, objects, invalid: vec![], resource_version: "1".to_owned() }
     }
 
-    /// Runs a test on a paused clock, with this recorder.
+    /// Runs a test with a recorder and a paused clock.
     fn measured(test: impl AsyncFnOnce(TestRecorder)) {
         let (recorder, runtime) = (TestRecorder::default(), tokio::runtime::Builder::new_current_thread());
         let runtime = { runtime }.enable_time().start_paused(true).build().unwrap();
@@ -96,7 +96,7 @@ mod tests {
             let running = informer.clone();
             tokio::spawn(async move { running.run(receiver).await });
             sender.send_all([list((0..10).map(|n| config_map(&n.to_string(), 1)).collect())]).await.unwrap();
-            // The clock stands still while the handler blocks, so other tasks get their turn by hand.
+            // The paused clock does not advance while the handler blocks, so the test yields to other tasks.
             while !informer.has_synced() || blocked_handler.backlog() == 10 {
                 tokio::task::yield_now().await;
             }

@@ -62,7 +62,7 @@ pub use stream::EventStream;
 pub struct InformerConfig {
     /// The name of the resource in logs and metrics, such as `networks.samplecrd.k8s.io`.
     pub resource: Arc<str>,
-    /// The kind, if it is known only at run time; see [`dynamic`](crate::dynamic).
+    /// The kind, if it is not known at compile time; see [`dynamic`](crate::dynamic).
     pub kind: Option<DynamicKind>,
     /// The parts of the kind that are listed and watched. The informer is synced when all were listed.
     pub scopes: Vec<Scope>,

@@ -15,8 +15,8 @@ use crate::{
 
 /// One change of one object in the store. Each backlog merges it into the events of its handler.
 pub(crate) struct Notice<K> {
-    /// The hash of the key of the object. It is computed once, right after the object was read: reading the
-    /// name of an object that is no longer in the processor's cache costs more than the rest.
+    /// The hash of the key of the object. It is computed once, right after the object was read. Reading the
+    /// name after it has left the processor's cache would cost more than all other work on the notice.
     pub(super) hash: u64,
     pub(super) step: Step<K>,
 }
@@ -27,7 +27,7 @@ impl<K: CacheObject> Notice<K> {
     }
 }
 
-/// The hash of the key of an object, the same in every backlog.
+/// Returns the hash of an object's key. It is the same in every backlog.
 pub(super) fn key_hash<K: CacheObject>(object: &K) -> u64 {
     static HASHER: LazyLock<DefaultHashBuilder> = LazyLock::new(DefaultHashBuilder::default);
     HASHER.hash_one((namespace_of(object), object.name()))
@@ -60,7 +60,7 @@ pub(crate) enum Step<K> {
 }
 
 impl<K> Step<K> {
-    /// One of the states of the object.
+    /// Returns one of the states of the object.
     pub(super) fn object(&self) -> &K {
         match self {
             Self::Put { new, .. } => new,

@@ -28,7 +28,7 @@ pub(super) struct Resync {
 }
 
 impl Resync {
-    /// A schedule that begins now.
+    /// Creates a schedule that begins now.
     pub(super) fn new(period: Duration) -> Self {
         Self { period, due: later(Instant::now(), period) }
     }
@@ -37,7 +37,7 @@ impl Resync {
         self.due
     }
 
-    /// Whether a resync is due; then the next one is a period later.
+    /// Returns whether a resync is due. If so, schedules the next one a period later.
     pub(super) fn take_due(&mut self, now: Instant) -> bool {
         let is_due = self.due <= now;
         if is_due {

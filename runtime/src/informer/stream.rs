@@ -15,8 +15,8 @@ use crate::{object::CacheObject, store::Store};
 /// The events of an informer as a stream, for async code.
 ///
 /// It begins with the objects in the cache, as `Added { initial: true }`, and ends with the informer. Like
-/// a handler it has a backlog of at most two events per key, in which events are merged while the stream
-/// is not polled. Dropping the stream removes it from the informer.
+/// a handler, it has a backlog of at most two events per key. While the stream is not polled, events are
+/// merged in the backlog. Dropping the stream removes it from the informer.
 pub struct EventStream<K: CacheObject> {
     subscriber: Arc<Subscriber<K>>,
     /// Keeps the informer running.

@@ -1,4 +1,4 @@
-//! What a reflector lists and watches, and how.
+//! The configuration of a reflector.
 
 use std::{
     fmt,
@@ -14,17 +14,17 @@ use crate::{
     wire::{Selectors, Timeouts},
 };
 
-/// A change made to each object once, before it is cached.
+/// A function that changes each object once, before it is cached.
 ///
-/// It must leave name, namespace, uid and resource version as they are. If it fails or panics, the
-/// object counts as one that does not decode. It must not block: small batches are transformed on async
-/// threads, and of large ones no more than the machine has processors at once.
+/// It must not change the name, namespace, uid and resource version. If it fails or panics, the object is
+/// treated like an object that does not decode. It must not block: small batches are transformed on async
+/// threads, and the number of large batches transformed at once is limited to the number of processors.
 pub struct Transform<K>(Arc<Change<K>>);
 
 type Change<K> = dyn Fn(&mut K) -> Result<(), String> + Send + Sync;
 
 impl<K> Transform<K> {
-    /// A transform that cannot fail.
+    /// Creates a transform that cannot fail.
     pub fn new(change: impl Fn(&mut K) + Send + Sync + 'static) -> Self {
         Self(Arc::new(move |object| {
             change(object);
@@ -32,14 +32,14 @@ impl<K> Transform<K> {
         }))
     }
 
-    /// A transform that can fail.
+    /// Creates a transform that can fail.
     pub fn fallible<E: fmt::Display>(
         change: impl Fn(&mut K) -> Result<(), E> + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(move |object| change(object).map_err(|error| error.to_string())))
     }
 
-    /// The same after another change, which cannot fail.
+    /// Returns a transform that makes another change first. That change cannot fail.
     pub(crate) fn after(self, first: impl Fn(&mut K) + Send + Sync + 'static) -> Self
     where
         K: 'static,
@@ -51,7 +51,7 @@ impl<K> Transform<K> {
         }))
     }
 
-    /// Changes an object, or says what went wrong.
+    /// Changes an object, or returns what went wrong.
     pub(super) fn apply(&self, object: &mut K) -> Result<(), String> {
         match catch_unwind(AssertUnwindSafe(|| (self.0)(object))) {
             Ok(Ok(())) => Ok(()),
@@ -84,10 +84,10 @@ pub struct ListOptions {
     pub label_selector: Option<String>,
     /// A field selector, such as `metadata.name=example`.
     pub field_selector: Option<String>,
-    /// Asks for the list as a stream (`sendInitialEvents`), and falls back to pages if the server does
-    /// not offer that. Otherwise the list is always read in pages.
+    /// Requests the list as a stream (`sendInitialEvents`), and falls back to pages if the server does not
+    /// support it. If false, the list is always read in pages.
     pub streaming_lists: bool,
-    /// How many objects a page of a list has.
+    /// The maximum number of objects in a page of a list.
     pub page_size: u32,
     /// The pauses between failed attempts.
     pub backoff: BackoffConfig,
@@ -114,36 +114,36 @@ impl ListOptions {
     }
 }
 
-/// How a reflector works. `ReflectorConfig::default()` follows a whole kind.
+/// The configuration of a reflector. `ReflectorConfig::default()` covers a whole kind.
 #[non_exhaustive]
 pub struct ReflectorConfig<K> {
     /// All namespaces, or one.
     pub scope: Scope,
     /// How the collection is listed and watched.
     pub list: ListOptions,
-    /// Asks the server for the objects' metadata only. The kind must decode from that: kube's
+    /// Requests only the metadata of the objects. The type `K` must decode from it, as kube's
     /// `PartialObjectMeta<K>` does.
     pub metadata_only: bool,
-    /// Keeps `metadata.managedFields`, which are skipped while decoding otherwise: they are often
-    /// the larger half of an object, and few programs read them.
+    /// Keeps `metadata.managedFields`. By default they are skipped while decoding, because they are often the
+    /// larger half of an object and few programs read them.
     pub keep_managed_fields: bool,
-    /// A change made to each object once, before it is cached.
+    /// A function that changes each object once, before it is cached.
     pub transform: Option<Transform<K>>,
-    /// Called with the error of each failed attempt. The log has each change of state once.
+    /// Called with the error of each failed attempt. The log contains each change of state once.
     pub on_error: Option<ErrorHook>,
-    /// A name that distinguishes the metrics of the reflector from those of others of the same resource.
+    /// A name that distinguishes the metrics of this reflector from those of others of the same resource.
     pub name: Option<Arc<str>>,
-    /// Whether the kind is known only at run time. It is a label of the metrics.
+    /// Whether the kind is not known at compile time. It is a label of the metrics.
     pub(crate) is_dynamic: bool,
 }
 
 impl<K> ReflectorConfig<K> {
-    /// A reflector of one scope; everything else is as by default.
+    /// Creates the default configuration for a scope.
     pub fn new(scope: Scope) -> Self {
         Self { scope, ..Self::default() }
     }
 
-    /// The same with other list options.
+    /// Sets the list options.
     #[must_use]
     pub fn list(mut self, list: ListOptions) -> Self {
         self.list = list;
@@ -166,7 +166,7 @@ impl<K> Default for ReflectorConfig<K> {
     }
 }
 
-// Derived impls would ask for `K: Clone` and `K: Debug`.
+// Derived impls would require `K: Clone` and `K: Debug`.
 impl<K> Clone for ReflectorConfig<K> {
     fn clone(&self) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! The state that a streamed list builds up.
+//! The objects of a streamed list.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::{
 
 /// The objects of a streamed list, until its closing bookmark.
 ///
-/// Nearly always all of them come as added, each once, and nothing needs to be looked up. The first
-/// event of another kind makes a map of what is there.
+/// Usually every object arrives exactly once, as added, and no lookup is needed. The first event of another
+/// type moves the objects into a map.
 pub(super) struct Initial<K> {
     added: Vec<Arc<K>>,
     changed: Option<Changed<K>>,
@@ -48,7 +48,7 @@ impl<K: Decodable> Initial<K> {
         changed.invalid.remove(key);
     }
 
-    /// The object exists in a state that does not decode. Its earlier states in this list are outdated.
+    /// Records that an object exists in a state that does not decode, and drops its earlier state.
     pub(super) fn invalidate(&mut self, object: InvalidObject) {
         let changed = self.changed();
         changed.objects.remove(&object.key);

@@ -85,7 +85,7 @@ impl<K: Decodable> Reflector<K> {
         Self::of_kind(client, &DynamicKind::of::<K>(), config)
     }
 
-    /// A reflector of a kind that is known only at run time, whose objects are decoded as `K`. It does
+    /// A reflector of a kind that is not known at compile time. Its objects are decoded as `K`. It does
     /// nothing until it is run.
     pub fn of_kind(client: Client, kind: &DynamicKind, config: ReflectorConfig<K>) -> Self {
         let collection = Collection {

@@ -24,7 +24,7 @@ use crate::{
     wire::Collection,
 };
 
-/// How many invalid objects of one list the log names. The rest is counted.
+/// The maximum number of invalid objects of one list that are logged by name. The log counts all of them.
 const LOGGED_INVALID: usize = 5;
 
 /// For how many invalid objects the log does not repeat an error.
@@ -34,7 +34,7 @@ pub(super) struct Report {
     resource: String,
     on_error: Option<ErrorHook>,
     state: watch::Sender<ReflectorState>,
-    /// Why the last attempt failed, and since when attempts fail for that reason.
+    /// The current problem, and the time since which attempts have failed with it.
     failing: Option<(Problem, Instant)>,
     labels: Vec<Label>,
     metrics: Metrics,
@@ -82,7 +82,7 @@ impl Report {
         }
     }
 
-    /// Publishes a state. While attempts fail, the beginning of a further attempt does not hide that.
+    /// Publishes a state, unless attempts are failing: a new attempt must not hide the failure.
     pub(super) fn state(&self, state: ReflectorState) {
         if self.failing.is_none() {
             self.state.send_replace(state);
@@ -134,14 +134,14 @@ impl Report {
         }
     }
 
-    /// Notes that the server has just sent something.
+    /// Records the current time as that of the last data from the server.
     fn heard(&self) {
         if let Ok(now) = SystemTime::now().duration_since(UNIX_EPOCH) {
             self.metrics.last_event.set(now.as_secs_f64());
         }
     }
 
-    /// A watch that worked was cut, and resumes at once.
+    /// Reports that a working watch was cut and resumes at once.
     pub(super) fn cut(&self, error: &Error) {
         let problem = Problem::of(error);
         metrics::counter!(REFLECTOR_ERRORS, self.labels_with("problem", problem.as_str())).increment(1);
@@ -149,14 +149,14 @@ impl Report {
         self.call_hook(error);
     }
 
-    /// An attempt failed. The log has it once per change of state.
+    /// Reports a failed attempt. A repeated problem is logged at debug level.
     pub(super) fn failed(&mut self, collection: &Collection, error: &Error, attempt: u32, pause: Duration) {
         let problem = Problem::of(error);
         self.fails(problem, explain(collection, problem, error), attempt, pause);
         self.call_hook(error);
     }
 
-    /// An attempt panicked.
+    /// Reports an attempt that panicked.
     pub(super) fn panicked(&mut self, panic: &str, attempt: u32, pause: Duration) {
         tracing::error!(panic, attempt, "following {} panicked", self.resource);
         let reason = format!("following {} panicked: {panic}", self.resource);
@@ -172,7 +172,7 @@ impl Report {
             }
             _ => {
                 match problem {
-                    // Versions expire and connections end in the normal course of things.
+                    // Versions expire and connections end in normal operation.
                     Problem::Version | Problem::Unreachable if attempt <= 1 => {
                         tracing::info!(%problem, ?pause, "{reason}");
                     }
@@ -223,7 +223,7 @@ impl Report {
     }
 }
 
-/// Why an attempt failed, and what would help.
+/// Explains why an attempt failed, and what would help.
 fn explain(collection: &Collection, problem: Problem, error: &Error) -> String {
     let resource = collection.resource_name();
     let scope = match &collection.scope {

@@ -1,4 +1,4 @@
-//! What a reflector is doing.
+//! The state of a reflector.
 
 use std::{fmt, sync::Arc};
 
@@ -6,23 +6,23 @@ use tokio::time::Instant;
 
 use crate::error::Error;
 
-/// What a reflector is doing.
+/// The state of a reflector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReflectorState {
-    /// It is reading the whole state.
+    /// The reflector reads the whole state.
     Listing,
-    /// It has the whole state and follows the changes.
+    /// The reflector has the whole state and watches for changes.
     Watching,
-    /// An attempt failed, and the next follows after a pause.
+    /// An attempt failed. The next one follows after a pause.
     Waiting {
-        /// Why it failed.
+        /// The kind of the failure.
         problem: Problem,
-        /// The same in words.
+        /// The failure in words.
         reason: Arc<str>,
-        /// Since when attempts have failed for this reason.
+        /// The time since which attempts have failed with this problem.
         since: Instant,
-        /// How many attempts have failed in a row.
+        /// The number of consecutive failed attempts.
         attempt: u32,
     },
 }
@@ -33,28 +33,28 @@ pub enum ReflectorState {
 pub enum Problem {
     /// The server does not serve the resource: its definition is not installed.
     Absent,
-    /// The caller is known and not allowed to list or watch the resource.
+    /// The caller is authenticated, but not allowed to list or watch the resource.
     Forbidden,
     /// The server does not accept the credentials.
     Unauthorized,
-    /// The server is overloaded and asks to wait.
+    /// The server is overloaded and asks the caller to wait.
     Busy,
     /// The version to resume from has expired, or the server has not reached it yet.
     Version,
-    /// The server refuses the request for another reason.
+    /// The server rejects the request for another reason.
     Refused,
-    /// The server fails.
+    /// The server responded with a server error (5xx).
     Server,
     /// The server cannot be reached, or the connection was lost.
     Unreachable,
-    /// What the server sends cannot be read.
+    /// The server sent data that cannot be read.
     Unreadable,
-    /// The reflector, or something that it called, panicked.
+    /// The reflector or code that it called panicked.
     Panicked,
 }
 
 impl Problem {
-    /// A short name, used as the label of a metric.
+    /// Returns a short name. It is used as a metric label.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Absent => "absent",

@@ -1,4 +1,4 @@
-//! Following the changes.
+//! Watches a collection for changes.
 
 use kube::core::Status;
 use tokio::time::Instant;
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl<K: Decodable, S: DeltaSink<K>> Run<K, S> {
-    /// Sends the changes until the watch ends, and returns what to do next.
+    /// Sends the changes until the watch ends, and returns the next step.
     pub(super) async fn watch(&mut self, open: Option<Box<Events<K>>>) -> Result<Next<K>, Stop> {
         let Some(version) = self.not_older_than() else { return Ok(Next::List) };
         let opened = Instant::now();
@@ -28,7 +28,7 @@ impl<K: Decodable, S: DeltaSink<K>> Run<K, S> {
         let outcome = self.follow(&mut events).await;
         let progressed = self.version.as_ref() != Some(&version);
         let worked = match leads_to_list(&outcome) {
-            // However much it delivered, a list after each short watch must not come at short intervals.
+            // Short watches that end in a relist must back off, even if they delivered events.
             true => opened.elapsed() >= LIST_QUIET,
             false => progressed || opened.elapsed() >= HEALTHY_WATCH,
         };
@@ -37,7 +37,7 @@ impl<K: Decodable, S: DeltaSink<K>> Run<K, S> {
         }
         match outcome {
             Ok(()) if opened.elapsed() < SHORT_WATCH => {
-                // Opened again at once, it would end at once, again and again.
+                // Without a backoff, the watch would be reopened in a busy loop.
                 Err(self.lost("the server ended the watch as soon as it had begun").into())
             }
             Ok(()) => {
@@ -63,7 +63,7 @@ impl<K: Decodable, S: DeltaSink<K>> Run<K, S> {
         Ok(())
     }
 
-    /// Sends what some lines of a watch say.
+    /// Sends the deltas of some lines of a watch.
     async fn take(&mut self, lines: DecodedLines<K>) -> Result<(), Stop> {
         let mut batch = Vec::with_capacity(lines.events.len());
         let outcome = self.translate(lines, &mut batch);
@@ -80,7 +80,7 @@ impl<K: Decodable, S: DeltaSink<K>> Run<K, S> {
         outcome
     }
 
-    /// Makes deltas of events, up to the first that is not a change.
+    /// Translates events into deltas, until an event ends the watch.
     fn translate(&self, lines: DecodedLines<K>, batch: &mut Vec<Delta<K>>) -> Result<(), Stop> {
         for event in lines.events {
             batch.push(match event {
@@ -92,7 +92,7 @@ impl<K: Decodable, S: DeltaSink<K>> Run<K, S> {
                     Delta::Bookmark { scope: self.config.scope.clone(), resource_version }
                 }
                 Decoded::Error(status) => return Err(self.refused(status).into()),
-                // Only a list shows which object is gone.
+                // Only a list shows which object was deleted.
                 Decoded::InvalidDeleted(invalid) if invalid.key.name.is_empty() => {
                     return Err(Stop::Relist(self.nameless(&invalid.error)));
                 }
@@ -106,24 +106,24 @@ impl<K: Decodable, S: DeltaSink<K>> Run<K, S> {
         }
     }
 
-    /// The server ended the watch with a status.
+    /// Returns the error of a watch that the server ended with a status.
     pub(super) fn refused(&self, status: Box<Status>) -> Error {
         Error::new(self.collection.operation("watch"), Cause::Kube(kube::Error::Api(status)), None)
     }
 
-    /// The stream ended before it should.
+    /// Returns the error of a stream that ended too early.
     pub(super) fn lost(&self, what: &'static str) -> Error {
         let error = std::io::Error::new(std::io::ErrorKind::UnexpectedEof, what);
         Error::new(self.collection.operation("watch"), Cause::Kube(kube::Error::ReadEvents(error)), None)
     }
 
-    /// The server sent something that is not an event or a list.
+    /// Returns the error of a response that is not an event or a list.
     pub(super) fn unreadable(&self, verb: &'static str, error: Unreadable) -> Error {
         let cause = Cause::Decode { path: ".".to_owned(), source: error.into_json() };
         Error::new(self.collection.operation(verb), cause, None)
     }
 
-    /// The server reported the deletion of an object whose name could not be read.
+    /// Returns the error of a deleted object whose name could not be read.
     pub(super) fn nameless(&self, error: &str) -> Error {
         let source =
             serde::de::Error::custom(format!("an object without a readable name was deleted: {error}"));
@@ -132,7 +132,7 @@ impl<K: Decodable, S: DeltaSink<K>> Run<K, S> {
     }
 }
 
-/// Whether a watch that ended like this is followed by a list.
+/// Returns whether a watch that ended with this outcome is followed by a list.
 fn leads_to_list(outcome: &Result<(), Stop>) -> bool {
     match outcome {
         Err(Stop::Relist(_)) => true,
@@ -143,7 +143,7 @@ fn leads_to_list(outcome: &Result<(), Stop>) -> bool {
     }
 }
 
-/// The version to resume from after a delta.
+/// Returns the version to resume from after a delta.
 fn version_of<K: Decodable>(delta: &Delta<K>) -> Option<&str> {
     let version = match delta {
         Delta::Upsert(object) | Delta::Delete(object) => object.resource_version(),
