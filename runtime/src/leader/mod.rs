@@ -41,6 +41,26 @@
 //!   the lease duration and the retry period.
 //! - **Dropping a [`Leadership`] stops its renewals and closes the fence.** The Lease then expires.
 //!
+//! # Coordinated election
+//! With [`coordinated`](ElectorBuilder::coordinated) the API server chooses the leader by the
+//! [versions](Versions) of the candidates (Kubernetes calls this *coordinated leader election*; it is a feature gate).
+//! Each candidate keeps a LeaseCandidate with its identity as the name, answers the server's pings, and claims the Lease
+//! when the server assigns it. It never takes the Lease itself. When the server prefers another candidate, the leader
+//! stops ([`Lost::Preferred`]), and [`release`](Leadership::release) hands the Lease over. A server without
+//! LeaseCandidates is noticed and logged once, and the candidates elect the leader as above.
+//!
+//! - **The guarantees hold whatever the server chooses**, except for the times of a takeover, which are the server's.
+//!   The server compares the times in the Lease with its own clock and may choose a new leader too early. The new leader
+//!   therefore claims the Lease, keeps it, and leads after the lease duration of the leader before, unless that one has
+//!   released it. A note in the annotation `genclient.dev/term` says which.
+//! - A released Lease passes on at once. If a leader dies, the server notices after the lease duration, chooses within
+//!   some 10 seconds, and the next leader waits for the lease duration.
+//! - Candidates of client-go may take part. They trust the server's choice, so two leaders one of which is client-go's
+//!   overlap if the clocks of the server and of the first one differ by more than the lease duration less the renew
+//!   deadline.
+//! - If somebody deletes the Lease, the leader loses it.
+//! - A server that has LeaseCandidates with the feature gate off never chooses anybody.
+//!
 //! # Limits
 //! - A write that was sent before the deadline can be stored after it, if the network holds it back for longer than
 //!   the lease duration less the renew deadline. The API server refuses it if it names a resource version that has
@@ -53,6 +73,7 @@
 
 mod candidate;
 mod clock;
+mod coordination;
 mod fence;
 #[cfg(test)]
 mod tests;
@@ -65,8 +86,15 @@ use rand::RngExt as _;
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
-pub use self::fence::{Fence, Refused};
-use self::{candidate::Candidate, fence::Standing};
+use self::{
+    candidate::Candidate,
+    coordination::{Nomination, is_candidate_name},
+    fence::Standing,
+};
+pub use self::{
+    coordination::Versions,
+    fence::{Fence, Refused},
+};
 use crate::{
     RestClient, TypedClient,
     error::Result,
@@ -79,8 +107,10 @@ use crate::{
 pub struct Elector {
     lease: Arc<ObjectKey>,
     identity: Arc<str>,
+    settings: Settings,
     standing: watch::Sender<Standing>,
     candidate: Arc<Mutex<Candidate>>,
+    nomination: Option<Arc<Nomination>>,
 }
 
 /// Configures an [`Elector`].
@@ -91,6 +121,7 @@ pub struct ElectorBuilder {
     lease: String,
     identity: Option<String>,
     settings: Settings,
+    versions: Option<Versions>,
 }
 
 /// The times of an election.
@@ -114,6 +145,22 @@ pub enum ElectorError {
     /// The identity is empty.
     #[error("the identity of a candidate must not be empty")]
     Identity,
+    /// The identity cannot be the name of a LeaseCandidate.
+    #[error(
+        "the identity `{0}` cannot be the name of a LeaseCandidate: write up to 253 letters, digits, `-`, `_` and `.`"
+    )]
+    CandidateName(String),
+    /// The API server would refuse the versions of the candidate.
+    #[error(
+        "the binary version `{binary}` and the emulation version `{emulation}` must be semantic versions such as \
+         `1.2.3`, newer than 0.0.0, and the emulation version must not be newer than the binary version"
+    )]
+    Versions {
+        /// The binary version.
+        binary: String,
+        /// The emulation version.
+        emulation: String,
+    },
     /// The lease duration is not a positive number of seconds.
     #[error("the lease duration is {0:?}: it must be a whole number of seconds, at least one")]
     LeaseDuration(Duration),
@@ -151,6 +198,12 @@ pub enum Lost {
         /// The holder.
         by: Option<String>,
     },
+    /// The API server asked this process to give the Lease to a better candidate. [Release](Leadership::release) it
+    /// when all work has ended.
+    Preferred {
+        /// The better candidate.
+        holder: String,
+    },
 }
 
 impl fmt::Display for Lost {
@@ -158,7 +211,8 @@ impl fmt::Display for Lost {
         match self {
             Self::Expired => f.write_str("the Lease could not be renewed in time"),
             Self::Taken { by: Some(holder) } => write!(f, "{holder} holds the Lease"),
-            Self::Taken { by: None } => f.write_str("the Lease was released by somebody else"),
+            Self::Taken { by: None } => f.write_str("the Lease was released or deleted by somebody else"),
+            Self::Preferred { holder } => write!(f, "the API server prefers {holder}"),
         }
     }
 }
@@ -193,6 +247,19 @@ impl ElectorBuilder {
         self
     }
 
+    /// Lets the API server choose the leader by the versions of the candidates, if it can; see
+    /// [the module](self#coordinated-election).
+    ///
+    /// ```
+    /// # use genclient_runtime::{Manager, leader::Versions};
+    /// let builder = Manager::builder("example").lease("default/example");
+    /// let builder = builder.elector(|elector| elector.coordinated(env!("CARGO_PKG_VERSION")));
+    /// ```
+    pub fn coordinated(mut self, versions: impl Into<Versions>) -> Self {
+        self.versions = Some(versions.into());
+        self
+    }
+
     /// Builds the elector, which does nothing until it is asked to [acquire](Elector::acquire) the Lease.
     ///
     /// # Errors
@@ -207,14 +274,31 @@ impl ElectorBuilder {
             return Err(ElectorError::Identity);
         }
         let client = RestClient::new(self.client).timeout(self.settings.renew_deadline / 2);
-        let leases = TypedClient::<Lease>::at(client, lease.namespace.as_deref());
+        let leases = TypedClient::<Lease>::at(client.clone(), lease.namespace.as_deref());
         let lease = Arc::new(lease);
-        let candidate = Candidate::new(leases, lease.clone(), identity.clone(), self.settings);
+        let mut candidate = Candidate::new(leases, lease.clone(), identity.clone(), self.settings);
+        let nomination = match self.versions {
+            None => None,
+            Some(_) if !is_candidate_name(&identity) => {
+                return Err(ElectorError::CandidateName(identity.to_string()));
+            }
+            Some(versions) => {
+                let versions = versions.check()?;
+                let candidates = TypedClient::at(client, lease.namespace.as_deref());
+                let period = self.settings.retry_period;
+                Some(Arc::new(Nomination::new(candidates, lease.clone(), identity.clone(), versions, period)))
+            }
+        };
+        if let Some(nomination) = &nomination {
+            candidate = candidate.nominate(nomination.clone());
+        }
         Ok(Elector {
             lease,
             identity,
+            settings: self.settings,
             standing: watch::Sender::new(Standing::default()),
             candidate: Arc::new(Mutex::new(candidate)),
+            nomination,
         })
     }
 }
@@ -225,6 +309,7 @@ impl fmt::Debug for ElectorBuilder {
             .field("lease", &self.lease)
             .field("identity", &self.identity)
             .field("settings", &self.settings)
+            .field("versions", &self.versions)
             .finish_non_exhaustive()
     }
 }
@@ -254,14 +339,15 @@ impl Elector {
     /// Configures a candidate for a Lease, `namespace/name`, or `name` in the namespace of the client. The Lease is
     /// created if it does not exist.
     ///
-    /// The client must be allowed to get, create and update leases.
+    /// The client must be allowed to get, create and update leases, and in a
+    /// [coordinated election](ElectorBuilder::coordinated) to get, create, update and delete leasecandidates.
     pub fn builder(client: Client, lease: impl Into<String>) -> ElectorBuilder {
         let settings = Settings {
             lease_duration: Duration::from_secs(15),
             renew_deadline: Duration::from_secs(10),
             retry_period: Duration::from_secs(2),
         };
-        ElectorBuilder { client, lease: lease.into(), identity: None, settings }
+        ElectorBuilder { client, lease: lease.into(), identity: None, settings, versions: None }
     }
 
     /// Waits until this candidate leads. Errors are logged and tried again.
@@ -286,7 +372,26 @@ impl Elector {
             stop,
             renewing: Some(AbortOnDropHandle::new(renewing)),
             lost: None,
+            preferred: None,
         }
+    }
+
+    /// Deletes the LeaseCandidate of a [coordinated election](ElectorBuilder::coordinated), for a process that ends
+    /// without a [release](Leadership::release). A new call of [`acquire`](Self::acquire) creates it again.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the LeaseCandidate could not be deleted. The API server deletes it after half an hour.
+    pub async fn withdraw(&self) -> Result<()> {
+        match &self.nomination {
+            Some(nomination) => nomination.withdraw().await,
+            None => Ok(()),
+        }
+    }
+
+    /// Returns how long the network may hold a request of a leader back; see [the limits](self#limits).
+    pub(crate) fn longest_delay(&self) -> Duration {
+        self.settings.lease_duration.saturating_sub(self.settings.renew_deadline)
     }
 
     /// Returns the fence, which is open while this candidate leads.
@@ -332,6 +437,8 @@ pub struct Leadership {
     stop: CancellationToken,
     renewing: Option<AbortOnDropHandle<(OwnedMutexGuard<Candidate>, Option<Lost>)>>,
     lost: Option<Lost>,
+    /// The candidate that still has the Lease after the API server asked it to step down.
+    preferred: Option<OwnedMutexGuard<Candidate>>,
 }
 
 impl Leadership {
@@ -346,10 +453,18 @@ impl Leadership {
             && let Some(renewing) = &mut self.renewing
         {
             // A panic or the end of the runtime ends the renewals, too.
-            let lost = renewing.await.ok().and_then(|(_, lost)| lost);
+            let ended = renewing.await.ok();
             self.renewing = None;
-            self.lost = Some(lost.unwrap_or(Lost::Expired));
             self.close();
+            let lost = match ended {
+                Some((candidate, Some(lost @ Lost::Preferred { .. }))) => {
+                    self.preferred = Some(candidate);
+                    lost
+                }
+                Some((_, Some(lost))) => lost,
+                _ => Lost::Expired,
+            };
+            self.lost = Some(lost);
         }
         self.lost.clone().unwrap_or(Lost::Expired)
     }
@@ -362,11 +477,19 @@ impl Leadership {
     pub async fn release(mut self) -> Result<()> {
         self.close();
         self.stop.cancel();
+        if let Some(mut candidate) = self.preferred.take() {
+            return candidate.release().await;
+        }
         let Some(renewing) = self.renewing.take() else { return Ok(()) };
         match renewing.await {
-            Ok((mut candidate, None)) => candidate.release().await,
+            Ok((mut candidate, None | Some(Lost::Preferred { .. }))) => candidate.release().await,
             _ => Ok(()),
         }
+    }
+
+    /// Returns whether the API server asked this process to give the Lease to another one.
+    pub(crate) fn steps_down(&self) -> bool {
+        self.preferred.is_some()
     }
 
     /// Closes the fence.

@@ -25,7 +25,8 @@
 //!   it waits. Its queues stay empty. When it wins the lease it queues the keys of all objects, as after a restart.
 //! - **Only a leader reconciles.** Workers start after the lease is won. When it is lost, they are cancelled and
 //!   awaited, and the replica waits to lead again. Writes through [`Manager::client`] are refused from the moment
-//!   at which another replica could lead; see [`leader`](crate::leader).
+//!   at which another replica could lead; see [`leader`](crate::leader). If the API server prefers another replica, the
+//!   lease is released when their last requests must have arrived.
 //! - **A shutdown is orderly and bounded.** The queues refuse keys, and running keys may finish. Then the last
 //!   events are sent, the lease is released, and the informers stop. The lease is not released if a key had to be
 //!   cancelled, because its last request may still be under way. Each step has a

@@ -10,7 +10,10 @@ use futures::{
     FutureExt as _,
     future::{self, join_all},
 };
-use tokio::{task::JoinSet, time::timeout};
+use tokio::{
+    task::JoinSet,
+    time::{sleep, timeout},
+};
 
 use super::{Inner, Manager, StartTask, fail};
 use crate::{
@@ -83,6 +86,7 @@ impl Manager {
         factories[0].start();
         let mut run = Run { inner, controllers, tasks, factories: &factories, background: JoinSet::new() };
         let ended = run.lead(shutdown.as_mut()).await;
+        run.withdraw().await;
         if let Err(error) = &ended {
             tracing::error!("{error}");
         }
@@ -194,13 +198,15 @@ impl Run<'_> {
         }
         let cancelled = future::join(workers.shutdown(), tasks.shutdown());
         if matches!(stopped, Stop::Lost) {
+            let stood_by = async {
+                cancelled.await;
+                self.controllers.iter().for_each(|controller| controller.stand_by());
+                self.hand_over(leadership).await;
+            };
             // A term must not begin beside the work of an earlier one.
             return tokio::select! {
                 biased;
-                _ = cancelled => {
-                    self.controllers.iter().for_each(|controller| controller.stand_by());
-                    Stop::Lost
-                }
+                () = stood_by => Stop::Lost,
                 () = shutdown => Stop::Shutdown,
             };
         }
@@ -244,10 +250,34 @@ impl Run<'_> {
             );
             return;
         }
-        match timeout(deadlines.release, leadership.release()).await {
+        self.release(leadership).await;
+    }
+
+    /// Releases the lease if the API server asked for it, when the requests of cancelled keys must have arrived.
+    async fn hand_over(&self, leadership: Option<Leadership>) {
+        let (Some(elector), Some(leadership)) = (&self.inner.elector, leadership) else { return };
+        if !leadership.steps_down() {
+            return;
+        }
+        sleep(elector.longest_delay()).await;
+        self.release(leadership).await;
+    }
+
+    async fn release(&self, leadership: Leadership) {
+        match timeout(self.inner.deadlines.release, leadership.release()).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::warn!(%error, "the lease is not released, and expires"),
             Err(_) => tracing::warn!("the lease is not released before the deadline, and expires"),
+        }
+    }
+
+    /// Ends the candidacy, so that the API server does not choose this replica any more.
+    async fn withdraw(&self) {
+        let Some(elector) = &self.inner.elector else { return };
+        match timeout(self.inner.deadlines.release, elector.withdraw()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "the LeaseCandidate is not deleted"),
+            Err(_) => tracing::warn!("the LeaseCandidate is not deleted before the deadline"),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The election against a server in memory, in paused time.
 
+mod coordinated;
 mod model;
 mod server;
 
@@ -28,6 +29,15 @@ async fn invalid_settings_are_refused_with_their_values() {
     assert!(invalid(|elector| elector, "a/b/c").starts_with("`a/b/c` is not a Lease"));
     assert!(invalid(|elector| elector, "").starts_with("`` is not a Lease"));
     assert!(invalid(|elector| elector.identity(""), "a").contains("identity"));
+    assert!(invalid(|elector| elector.coordinated("1.0.0").identity("a/b"), "a").contains("`a/b`"));
+    for versions in ["", "1.0", "v1.0.0", "01.0.0", "1.0.0.0", "0.0.0"] {
+        assert!(
+            invalid(|elector| elector.coordinated(versions), "a").contains("semantic versions"),
+            "{versions}"
+        );
+    }
+    let newer = Versions::new("1.9.0").emulating("1.10.0-rc.1");
+    assert!(invalid(|elector| elector.coordinated(newer), "a").contains("1.10.0-rc.1"));
     let half = Duration::from_millis(15_500);
     assert!(invalid(|elector| elector.lease_duration(half), "a").contains("15.5s"));
     assert!(

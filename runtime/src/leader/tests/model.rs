@@ -26,6 +26,7 @@ use super::{
         Lost, Settings,
         candidate::Candidate,
         clock::jumping::jump,
+        coordination::{Nomination, Versions},
         fence::{Fence, Standing},
     },
     SECOND,
@@ -37,6 +38,8 @@ const PROCESSES: usize = 3;
 /// How long things go wrong, and how long they go well after that.
 const TROUBLE: Duration = Duration::from_secs(120);
 const QUIET: Duration = Duration::from_secs(40);
+/// In a coordinated election the next leader also waits for the lease duration.
+const COORDINATED_QUIET: Duration = Duration::from_secs(90);
 /// How long the network holds a request to the provider back: less than the lease duration less the renew deadline.
 const LATEST: Duration = Duration::from_millis(4_900);
 
@@ -57,6 +60,7 @@ struct Act {
 /// The world of one history.
 struct World {
     server: Server,
+    is_coordinated: bool,
     begun: Instant,
     rng: Mutex<StdRng>,
     acts: Mutex<Vec<Act>>,
@@ -139,8 +143,15 @@ async fn process(number: usize, world: Arc<World>) {
     let client = world.server.client_over(network);
     loop {
         // A process that was started again knows nothing of the one before.
-        let leases = TypedClient::namespaced(RestClient::new(client.clone()).timeout(5 * SECOND), "default");
+        let client = RestClient::new(client.clone()).timeout(5 * SECOND);
+        let leases = TypedClient::namespaced(client.clone(), "default");
         let mut candidate = Candidate::new(leases, key.clone(), name.clone(), SETTINGS);
+        if world.is_coordinated {
+            let candidates = TypedClient::namespaced(client, "default");
+            let (versions, period) = (Versions::default(), SETTINGS.retry_period);
+            let nomination = Nomination::new(candidates, key.clone(), name.clone(), versions, period);
+            candidate = candidate.nominate(Arc::new(nomination));
+        }
         loop {
             let standing = watch::Sender::new(Standing::default());
             let fence = Fence::new(key.clone(), standing.subscribe());
@@ -160,7 +171,14 @@ async fn process(number: usize, world: Arc<World>) {
             .await;
             match lived {
                 Ok(Lost::Expired) => world.tally.count("terms that expired"),
+                Ok(Lost::Taken { .. }) if world.is_coordinated => world.tally.count("terms that were taken"),
                 Ok(Lost::Taken { by }) => panic!("{by:?} took the Lease of a leader"),
+                Ok(Lost::Preferred { .. }) => {
+                    sleep(LATEST).await;
+                    if let Ok(Ok(())) = timeout_at(Instant::now() + 3 * SECOND, candidate.release()).await {
+                        world.tally.count("leaders that stepped down");
+                    }
+                }
                 Err(_) if world.chance(50) => {
                     world.tally.count("leaders that died");
                     break;
@@ -218,7 +236,30 @@ fn check_received(seed: u64, acts: &[Act]) {
     }
 }
 
-async fn history(seed: u64, tally: &'static Tally) {
+/// Chooses leaders as a server with a clock that jumps: it takes the Lease from a leader at any time.
+async fn coordinate(world: Arc<World>) {
+    let (server, mut seen) = (&world.server, (None, Instant::now()));
+    server.coordinate();
+    loop {
+        sleep(world.millis(100..3_000)).await;
+        let spec = server.spec();
+        if seen.0 != spec {
+            seen = (spec.clone(), Instant::now());
+        }
+        let holder = spec.and_then(|spec| spec.holder_identity).unwrap_or_default();
+        let electee = format!("process-{}", world.rng.lock().random_range(0..PROCESSES));
+        if holder.is_empty() || seen.1.elapsed() >= 15 * SECOND {
+            server.assign(&electee);
+        } else if world.chance(3) {
+            server.assign(&electee);
+            world.tally.count("leases that were taken from their holder");
+        } else if world.chance(3) {
+            server.prefer(&electee);
+        }
+    }
+}
+
+async fn history(seed: u64, is_coordinated: bool, tally: &'static Tally) {
     let mut rng = StdRng::seed_from_u64(seed);
     let begun = Instant::now();
     let mut stops = [const { Vec::new() }; PROCESSES];
@@ -241,6 +282,7 @@ async fn history(seed: u64, tally: &'static Tally) {
         .collect();
     let world = Arc::new(World {
         server: Server::default(),
+        is_coordinated,
         begun,
         rng: Mutex::new(StdRng::seed_from_u64(rng.next_u64())),
         acts: Mutex::default(),
@@ -252,6 +294,9 @@ async fn history(seed: u64, tally: &'static Tally) {
         let process = Box::pin(process(number, world.clone()));
         tasks.spawn(Stoppable { process, stops, wake: Box::pin(sleep(Duration::ZERO)) });
     }
+    if is_coordinated {
+        tasks.spawn(coordinate(world.clone()));
+    }
     tasks.spawn(async move {
         let mut jumps = jumps;
         jumps.sort_unstable();
@@ -262,7 +307,8 @@ async fn history(seed: u64, tally: &'static Tally) {
         }
         std::future::pending::<()>().await;
     });
-    sleep_until(begun + TROUBLE + QUIET).await;
+    let quiet = if is_coordinated { COORDINATED_QUIET } else { QUIET };
+    sleep_until(begun + TROUBLE + quiet).await;
     drop(tasks);
 
     let acts = world.acts.lock().clone();
@@ -275,17 +321,22 @@ async fn history(seed: u64, tally: &'static Tally) {
     jump(SignedDuration::ZERO);
 }
 
-/// `GENCLIENT_LONG=1` runs 100,000 histories, and `GENCLIENT_SEED` begins with another one.
-#[test]
-fn two_processes_never_lead_at_the_same_time() {
-    static TALLY: Tally = Tally::new();
-    let histories = usual_or_long(2_000, 100_000);
+fn histories(usual: usize, is_coordinated: bool, tally: &'static Tally) -> usize {
+    let histories = usual_or_long(usual, 50 * usual);
     let first: u64 = std::env::var("GENCLIENT_SEED").map_or(0, |seed| seed.parse().unwrap());
     for seed in first..first + histories as u64 {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        runtime.block_on(history(seed, &TALLY));
+        runtime.block_on(history(seed, is_coordinated, tally));
     }
+    histories
+}
+
+/// `GENCLIENT_LONG=1` runs 100,000 histories, and `GENCLIENT_SEED` begins with another one.
+#[test]
+fn two_processes_never_lead_at_the_same_time() {
+    static TALLY: Tally = Tally::new();
+    let histories = histories(2_000, false, &TALLY);
     TALLY.require(&[
         ("acts", histories * 30),
         ("terms", histories * 2),
@@ -297,5 +348,21 @@ fn two_processes_never_lead_at_the_same_time() {
         ("acts that were refused", histories / 4),
         ("requests that arrive twice", histories),
         ("answers to writes that are lost", histories),
+    ]);
+}
+
+#[test]
+fn two_processes_never_lead_at_the_same_time_whatever_the_server_chooses() {
+    static TALLY: Tally = Tally::new();
+    let histories = histories(1_000, true, &TALLY);
+    TALLY.require(&[
+        ("acts", histories * 10),
+        ("terms", histories),
+        ("terms that were taken", histories / 4),
+        ("terms that were released", histories / 20),
+        ("leaders that stepped down", histories / 20),
+        ("leaders that died", histories / 20),
+        ("leases that were taken from their holder", histories),
+        ("requests that arrive twice", histories),
     ]);
 }

@@ -1,17 +1,25 @@
-//! A server with one Lease, and a network with faults.
+//! A server with one Lease and its candidates, and a network with faults.
 
 use std::{
+    collections::BTreeMap,
     convert::Infallible,
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering::SeqCst},
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
     },
     time::Duration,
 };
 
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
-use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::{
+    api::coordination::{
+        v1::{Lease, LeaseSpec},
+        v1beta1::{LeaseCandidate, LeaseCandidateSpec},
+    },
+    apimachinery::pkg::apis::meta::v1::MicroTime,
+    jiff::Timestamp,
+};
 use kube::{Client, client::Body};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -24,6 +32,9 @@ pub(super) struct Server(Arc<Inner>);
 #[derive(Default)]
 struct Inner {
     lease: Mutex<Option<Lease>>,
+    candidates: Mutex<BTreeMap<String, LeaseCandidate>>,
+    /// Whether there is the resource of LeaseCandidates.
+    is_coordinating: AtomicBool,
     version: AtomicUsize,
     requests: AtomicUsize,
     /// What happens to the writes of this holder.
@@ -76,10 +87,11 @@ impl Server {
                     if trip.fails {
                         return Some(status(StatusCode::INTERNAL_SERVER_ERROR, "InternalError"));
                     }
-                    let answer = server.answer(&parts.method, &body).await;
+                    let path = parts.uri.path();
+                    let answer = server.answer(&parts.method, path, &body).await;
                     if let Some(again) = trip.again {
                         tokio::time::sleep(again).await;
-                        server.answer(&parts.method, &body).await;
+                        server.answer(&parts.method, path, &body).await;
                     }
                     tokio::time::sleep(trip.back?).await;
                     Some(answer)
@@ -96,7 +108,10 @@ impl Server {
         Client::new(service, "default")
     }
 
-    async fn answer(&self, method: &Method, body: &[u8]) -> (StatusCode, Value) {
+    async fn answer(&self, method: &Method, path: &str, body: &[u8]) -> (StatusCode, Value) {
+        if let Some((_, rest)) = path.split_once("/leasecandidates") {
+            return self.store_candidate(method, rest.trim_start_matches('/'), body);
+        }
         let written: Option<Lease> = serde_json::from_slice(body).ok();
         let holder = written.as_ref().and_then(|lease| lease.spec.as_ref()?.holder_identity.clone());
         let fault = self.0.fault.lock().clone().filter(|(who, _)| Some(who) == holder.as_ref());
@@ -132,6 +147,85 @@ impl Server {
             }
             _ => status(StatusCode::BAD_REQUEST, "BadRequest"),
         }
+    }
+
+    fn store_candidate(&self, method: &Method, name: &str, body: &[u8]) -> (StatusCode, Value) {
+        if !self.0.is_coordinating.load(SeqCst) {
+            return (StatusCode::NOT_FOUND, json!("404 page not found"));
+        }
+        let mut candidates = self.0.candidates.lock();
+        let stored = candidates.get(name);
+        let written: Option<LeaseCandidate> = serde_json::from_slice(body).ok();
+        match (method, stored, written) {
+            (&Method::GET, Some(candidate), _) => (StatusCode::OK, json!(candidate)),
+            (&Method::DELETE, Some(candidate), _) => {
+                let deleted = json!(candidate);
+                candidates.remove(name);
+                (StatusCode::OK, deleted)
+            }
+            (&Method::PUT, Some(stored), Some(candidate))
+                if stored.metadata.resource_version != candidate.metadata.resource_version =>
+            {
+                status(StatusCode::CONFLICT, "Conflict")
+            }
+            (&Method::POST, ..) | (&Method::PUT, Some(_), _) => {
+                let mut candidate: LeaseCandidate = serde_json::from_slice(body).unwrap();
+                let name = candidate.metadata.name.clone().unwrap();
+                if *method == Method::POST && candidates.contains_key(&name) {
+                    return status(StatusCode::CONFLICT, "AlreadyExists");
+                }
+                candidate.metadata.resource_version = Some(self.next_version());
+                candidates.insert(name, candidate.clone());
+                (StatusCode::OK, json!(candidate))
+            }
+            _ => status(StatusCode::NOT_FOUND, "NotFound"),
+        }
+    }
+
+    /// Has LeaseCandidates from now on. The test chooses the leader.
+    pub(super) fn coordinate(&self) {
+        self.0.is_coordinating.store(true, SeqCst);
+    }
+
+    /// Assigns the Lease with the fields that the API server writes.
+    pub(super) fn assign(&self, holder: &str) {
+        let (version, time) = (self.next_version(), self.distinct_time());
+        let mut lease = self.0.lease.lock();
+        let lease = lease.get_or_insert_default();
+        lease.metadata.name = Some("test".into());
+        lease.metadata.resource_version = Some(version);
+        let spec = lease.spec.get_or_insert_default();
+        spec.holder_identity = Some(holder.to_owned());
+        spec.lease_duration_seconds = Some(5);
+        spec.renew_time = Some(time);
+        spec.strategy = Some("OldestEmulationVersion".into());
+        (spec.acquire_time, spec.preferred_holder) = (None, None);
+    }
+
+    /// Asks the holder to give the Lease to another candidate.
+    pub(super) fn prefer(&self, holder: &str) {
+        self.edit(|spec| spec.preferred_holder = Some(holder.to_owned()));
+    }
+
+    /// Asks a candidate for a sign of life, by a clock that is ahead.
+    pub(super) fn ping(&self, name: &str) {
+        let (version, time) = (self.next_version(), Timestamp::now() + Duration::from_secs(60));
+        let mut candidates = self.0.candidates.lock();
+        let candidate = candidates.get_mut(name).unwrap();
+        candidate.spec.ping_time = Some(MicroTime(time));
+        candidate.metadata.resource_version = Some(version);
+    }
+
+    pub(super) fn candidate(&self, name: &str) -> Option<LeaseCandidateSpec> {
+        self.0.candidates.lock().get(name).map(|candidate| candidate.spec.clone())
+    }
+
+    pub(super) fn delete_candidate(&self, name: &str) {
+        self.0.candidates.lock().remove(name);
+    }
+
+    fn distinct_time(&self) -> MicroTime {
+        MicroTime(Timestamp::from_second(self.0.version.load(SeqCst).try_into().unwrap()).unwrap())
     }
 
     fn next_version(&self) -> String {
