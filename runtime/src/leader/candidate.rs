@@ -36,7 +36,7 @@ use crate::{
 
 /// The annotation of a Lease in a coordinated election: the transitions of its last claim, and after a `/` the seconds
 /// for which the next leader waits.
-const TERM: &str = "genclient.dev/term";
+const TERM: &str = "genclient/term";
 
 /// A candidate for one Lease.
 pub(super) struct Candidate {

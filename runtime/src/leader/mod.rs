@@ -52,7 +52,7 @@
 //! - **The guarantees hold whatever the server chooses**, except for the times of a takeover, which are the server's.
 //!   The server compares the times in the Lease with its own clock and may choose a new leader too early. The new leader
 //!   therefore claims the Lease, keeps it, and leads after the lease duration of the leader before, unless that one has
-//!   released it. A note in the annotation `genclient.dev/term` says which.
+//!   released it. A note in the annotation `genclient/term` says which.
 //! - A released Lease passes on at once. If a leader dies, the server notices after the lease duration, chooses within
 //!   some 10 seconds, and the next leader waits for the lease duration.
 //! - Candidates of client-go may take part. They trust the server's choice, so two leaders one of which is client-go's
