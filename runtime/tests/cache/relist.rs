@@ -127,6 +127,21 @@ async fn an_object_recreated_without_its_deletion_being_watched_is_a_delete_and_
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_deletion_of_a_later_object_with_the_same_name_deletes_the_cached_one() {
+    let (informer, feed) = running();
+    let recorder = Recorder::default();
+    informer.add_event_handler(recorder.handler());
+    feed.send([list(1, vec![item("a", 1, 1)])]).await;
+    reached(&informer, 1).await;
+    quiet().await;
+    feed.send([Delta::Delete(item("a", 2, 9))]).await;
+    reached(&informer, 9).await;
+    assert!(informer.store().is_empty());
+    // Nothing is known about the final state of the cached one.
+    recorder.has(&["+a1 initial", "-a1 Unknown"]).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_unchanged_object_keeps_its_arc_in_a_relist_and_has_no_event() {
     let (informer, feed) = running();
     let recorder = Recorder::default();
