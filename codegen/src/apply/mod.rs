@@ -7,6 +7,7 @@
 //! required. All other types are used as they are. A type that generated code cannot name, or whose format
 //! only code of its crate knows (`#[serde(with = "…")]`), is JSON.
 
+mod docs;
 mod names;
 mod structs;
 mod types;
@@ -232,7 +233,8 @@ impl Builder<'_> {
                 continue;
             }
             let of = self.field_type(number, &Scope::Kubernetes, &declared.ty);
-            fields.push(ApplyField { key: part.key(&name), ..field(&name, of) });
+            let docs = docs::first_sentence(&decl::docs(&declared.attrs));
+            fields.push(ApplyField { key: part.key(&name), docs, ..field(&name, of) });
         }
         let draft = &mut self.drafts[number];
         draft.comparable = true;
@@ -302,7 +304,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Whoever uses a type uses its parts.
+    /// Propagates the users of a type to the types of its fields.
     fn spread_users(&mut self) {
         let parts = self.parts_of();
         for root in 0..self.drafts.len() {

@@ -13,8 +13,8 @@ use crate::{
     source::{Condition, Configured, Sources},
 };
 
-/// What a struct derives if it can be taken apart. What is written by hand can differ from what would be
-/// derived: a format, or the secret that a `Debug` hides.
+/// The traits that a struct must derive to be taken apart. A manual impl may use another format or redact
+/// fields in `Debug`.
 const DERIVED: &[&str] = &["Clone", "Debug", "Serialize", "Deserialize"];
 
 /// What serde's attributes say of a struct whose JSON is not an object of its fields.

@@ -17,7 +17,7 @@ pub(super) fn render(model: &Model, files: &mut Files<'_>) {
             let path = format!("self::typed::{}::{}::{name}", group.ident, version.ident);
             let name = uses.of_group(group, |uses| uses.import(&path));
             let condition = condition(group);
-            let docs = doc([format!("The clients of `{}`.", group.api_version(version))]);
+            let docs = doc([format!("Returns the typed clients for `{}`.", group.api_version(version))]);
             accessors.push(quote! {
                 #docs
                 #condition
@@ -39,7 +39,7 @@ pub(super) fn render(model: &Model, files: &mut Files<'_>) {
 
             /// Typed clients for every group and version.
             ///
-            /// A fake is the same type: `Clientset::new` takes a client over any tower service.
+            /// A fake has the same type, because `Clientset::new` accepts a client over any tower service.
             #[derive(Clone, Debug)]
             #[must_use]
             pub struct Clientset {
@@ -47,23 +47,23 @@ pub(super) fn render(model: &Model, files: &mut Files<'_>) {
             }
 
             impl Clientset {
-                /// A clientset over a `Client`, or over a `RestClient` with limits of its own.
+                /// Creates a clientset from a `Client`, or from a `RestClient` with its own limits.
                 pub fn new(client: impl Into<#rest_client>) -> Self {
                     Self { client: client.into() }
                 }
 
-                /// A clientset for the cluster of the kubeconfig or of the pod's service account.
+                /// Creates a clientset for the cluster of the kubeconfig or of the pod's service account.
                 ///
                 /// # Errors
                 ///
-                /// Returns an error if there is neither, or if it cannot be used.
+                /// Returns an error if there is neither, or if the configuration cannot be used.
                 pub async fn try_default() -> #result<Self> {
                     Ok(Self::new(#rest_client::try_default().await?))
                 }
 
                 #(#accessors)*
 
-                /// The connection, for whatever has no typed client.
+                /// Returns the underlying `Client`, for requests that no typed client offers.
                 #[must_use]
                 pub fn client(&self) -> &#client {
                     self.client.client()

@@ -30,18 +30,18 @@ pub(super) fn render(model: &Model, client: &ClientConfig, files: &mut Files<'_>
     }
     if model.groups.iter().any(|group| group.feature.is_some()) {
         docs.push(String::new());
-        docs.push("Each group is a Cargo feature, and none is a default:".to_owned());
+        docs.push("Each group is a Cargo feature. No group is enabled by default:".to_owned());
         docs.push(String::new());
         docs.extend(model.groups.iter().filter_map(feature));
     }
     if client.fake {
         docs.push(String::new());
         docs.push(
-            "The feature `fake` adds `fake::Clientset`, on an API server in memory, for tests.".to_owned(),
+            "The feature `fake` adds `fake::Clientset`, a clientset on an in-memory API server.".to_owned(),
         );
     }
     docs.push(String::new());
-    docs.push("Write methods of your own as extension traits of the generated types:".to_owned());
+    docs.push("Add your own methods as extension traits of the generated types:".to_owned());
     if let Some((group, version, resource)) = model.resources().next() {
         docs.extend(example(&group.accessor(version), resource));
     }

@@ -89,11 +89,12 @@ fn render_module(model: &Model, files: &mut Files<'_>) {
         &["The custom resource definitions of the kinds.".to_owned()],
         uses,
         quote! {
-            /// The definition of every kind, with all its versions; `crds/` holds the same as manifests.
+            /// Returns the definition of every kind with all of its versions. The folder `crds/` contains the same
+            /// definitions as manifests.
             ///
             /// # Errors
             ///
-            /// Returns an error if the versions of a kind do not make one definition.
+            /// Returns an error if the versions of a kind cannot be merged into one definition.
             pub fn all() -> Result<Vec<#definition>, #error> {
                 let definitions = [#(#definitions),*];
                 Ok(definitions.into())

@@ -42,7 +42,7 @@ fn render_factory(groups: &[&crate::model::Group], files: &mut Files<'_>) {
         let path = format!("super::{}::{}", group.ident, group_type(group));
         let name = uses.of_group(group, |uses| uses.import(&path));
         let condition = condition(group);
-        let docs = doc([format!("The informers of the group `{}`.", group.display_name())]);
+        let docs = doc([format!("Returns the informers of the group `{}`.", group.display_name())]);
         quote! {
             #docs
             #condition
@@ -57,7 +57,7 @@ fn render_factory(groups: &[&crate::model::Group], files: &mut Files<'_>) {
         &["The factory of shared informers.".to_owned()],
         uses,
         quote! {
-            /// Owns one informer for each kind, however often it is asked for.
+            /// Owns one shared informer per kind. Every request for a kind returns the same informer.
             #[derive(Clone, Debug)]
             #[must_use]
             pub struct SharedInformerFactory {
@@ -65,34 +65,36 @@ fn render_factory(groups: &[&crate::model::Group], files: &mut Files<'_>) {
             }
 
             impl SharedInformerFactory {
-                /// Starts a factory's description: resync, namespaces, list options, transforms.
+                /// Returns a builder, which sets resync periods, namespaces, list options and transforms.
                 pub fn builder(clientset: #clientset) -> #builder<Self> {
                     #builder::new(clientset.client().clone())
                 }
 
                 #(#accessors)*
 
-                /// The factory underneath, for metadata only and for kinds that are known only at run time.
+                /// Returns the underlying factory, for metadata informers and for kinds that are not known at
+                /// compile time.
                 #[must_use]
                 pub fn factory(&self) -> &#factory {
                     &self.factory
                 }
 
-                /// Starts every informer that was asked for and does not run yet; may be called many times.
+                /// Starts every requested informer that does not run yet. It can be called repeatedly.
                 pub fn start(&self) {
                     self.factory.start();
                 }
 
-                /// Stops every informer and waits until the last one has ended.
+                /// Stops every informer, and waits until all of them have ended.
                 pub async fn shutdown(&self) {
                     self.factory.shutdown().await;
                 }
 
-                /// Waits until every started informer has the whole state of the server.
+                /// Waits until every requested informer is synced.
                 ///
                 /// # Errors
                 ///
-                /// Returns an error that says which informer has not, and why.
+                /// Returns an error at the deadline, or as soon as an informer can no longer sync. It names each
+                /// informer that is not synced, and why.
                 pub async fn wait_for_cache_sync(&self, deadline: #duration) -> Result<(), #error> {
                     self.factory.wait_for_cache_sync(deadline).await
                 }
@@ -130,7 +132,7 @@ fn render_generic(model: &Model, files: &mut Files<'_>) {
         uses,
         quote! {
             impl #factory {
-                /// The informer of a resource whose name is known at run time only.
+                /// Returns the informer of a resource whose name is not known at compile time.
                 ///
                 /// # Errors
                 ///

@@ -20,11 +20,11 @@ pub(super) fn render(model: &Model, client: &ClientConfig, files: &mut Files<'_>
     };
     files.add(
         "fake.rs",
-        &["The clientset on an API server in memory, for tests.".to_owned()],
+        &["The clientset on an in-memory API server, for tests.".to_owned()],
         uses,
         quote! {
-            /// The clientset on an API server in memory, which has the CRDs of the kinds and records the requests
-            /// that reach it.
+            /// The clientset on an in-memory API server. The server has the CRDs of the kinds, and records the
+            /// requests that it receives.
             pub type Clientset = genclient_fake::Clientset<#clientset::Clientset>;
 
             impl #generated for #clientset::Clientset {

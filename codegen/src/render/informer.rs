@@ -42,7 +42,7 @@ fn render_group(group: &Group, versions: &[&Version], files: &mut Files<'_>) {
     let modules = versions.iter().map(|version| ident(&version.ident));
     let accessors = versions.iter().map(|version| {
         let (module, name) = (ident(&version.ident), version_type(version));
-        let docs = doc([format!("The informers of `{}`.", group.api_version(version))]);
+        let docs = doc([format!("Returns the informers of `{}`.", group.api_version(version))]);
         quote! {
             #docs
             pub fn #module(&self) -> #module::#name {
@@ -50,7 +50,7 @@ fn render_group(group: &Group, versions: &[&Version], files: &mut Files<'_>) {
             }
         }
     });
-    let docs = doc([format!("Leads to the informers of `{}`.", group.display_name())]);
+    let docs = doc([format!("Shared informers for `{}`.", group.display_name())]);
     files.add(
         format!("informers/{}/mod.rs", group.ident),
         &[format!("The informers of the group `{}`, by version.", group.display_name())],
@@ -89,7 +89,7 @@ fn render_version(group: &Group, version: &Version, files: &mut Files<'_>) {
     });
     let accessors = resources.iter().map(|resource| {
         let (accessor, informer) = (ident(&resource.accessor), format_ident!("{}Informer", resource.kind));
-        let docs = doc([format!("The informer of `{}`.", resource.kind)]);
+        let docs = doc([format!("Returns the informer of `{}`.", resource.kind)]);
         quote! {
             #docs
             pub fn #accessor(&self) -> #informer {
@@ -97,7 +97,7 @@ fn render_version(group: &Group, version: &Version, files: &mut Files<'_>) {
             }
         }
     });
-    let docs = doc([format!("Leads to the informers of `{api_version}`.")]);
+    let docs = doc([format!("Shared informers for `{api_version}`.")]);
     files.add(
         format!("informers/{}/{}/mod.rs", group.ident, version.ident),
         &[format!("The informers of `{api_version}`.")],
@@ -137,7 +137,7 @@ fn render_resource(group: &Group, version: &Version, resource: &Resource, files:
         let lister_name =
             uses.generated(&format!("listers::{}::{}::{lister_name}", group.ident, version.ident));
         quote! {
-            /// Typed reads from the informer's cache.
+            /// Returns a lister, which reads the informer's cache.
             pub fn lister(&self) -> #lister_name {
                 #lister_name::new(self.informer().lister())
             }
@@ -145,7 +145,7 @@ fn render_resource(group: &Group, version: &Version, resource: &Resource, files:
     });
     let kind = &resource.kind;
     let docs = doc_with(
-        &format!("The informer of [`{}`], shared by all who ask the factory for it.", link(&object)),
+        &format!("The informer of [`{}`], shared by all callers of its factory.", link(&object)),
         &resource.docs,
     );
     files.add(
@@ -165,7 +165,7 @@ fn render_resource(group: &Group, version: &Version, resource: &Resource, files:
                     Self { factory }
                 }
 
-                /// The informer itself: handlers, indexes, the store.
+                /// Returns the shared informer, which has the event handlers, the indexes and the store.
                 pub fn informer(&self) -> #informer<#object> {
                     self.factory.informer()
                 }

@@ -61,7 +61,7 @@ fn render_resource(group: &Group, version: &Version, resource: &Resource, files:
     let reads = if resource.namespaced {
         let accessor = ident(&resource.accessor);
         let namespace_lister = uses.runtime("NamespaceLister");
-        let docs = doc([format!("The `{kind}` objects of one namespace.")]);
+        let docs = doc([format!("Returns a lister of the `{kind}` objects in one namespace.")]);
         quote! {
             #docs
             pub fn #accessor(&self, namespace: &str) -> #namespace_lister<#object> {
@@ -70,13 +70,13 @@ fn render_resource(group: &Group, version: &Version, resource: &Resource, files:
         }
     } else {
         let not_found = uses.runtime("lister::NotFound");
-        let get = doc([format!("The `{kind}` of this name, if the cache holds it.")]);
+        let get = doc([format!("Returns the `{kind}` with this name, if it is in the cache.")]);
         let require = doc([
-            format!("The `{kind}` of this name.").as_str(),
+            format!("Returns the `{kind}` with this name.").as_str(),
             "",
             "# Errors",
             "",
-            "Returns an error if the cache does not hold it.",
+            "Returns an error if it is not in the cache.",
         ]);
         quote! {
             #get
@@ -91,7 +91,7 @@ fn render_resource(group: &Group, version: &Version, resource: &Resource, files:
             }
         }
     };
-    let list = doc([format!("Every `{kind}` that the selector matches.")]);
+    let list = doc([format!("Returns the `{kind}` objects that the selector matches.")]);
     let docs =
         doc_with(&format!("Reads [`{}`] objects from an informer's cache.", link(&object)), &resource.docs);
     files.add(
@@ -107,7 +107,7 @@ fn render_resource(group: &Group, version: &Version, resource: &Resource, files:
             }
 
             impl #name {
-                /// Reads from this cache.
+                /// Creates a lister that reads through the generic one.
                 pub fn new(lister: #lister<#object>) -> Self {
                     Self { lister }
                 }

@@ -33,7 +33,7 @@ pub(super) fn render(model: &Model, files: &mut Files<'_>) {
     }
     files.add(
         "clientset/scheme.rs",
-        &["The known types: any manifest of theirs decodes into [`Object`].".to_owned()],
+        &["The known types. Manifests of these types decode into [`Object`].".to_owned()],
         uses,
         quote! {
             /// An object of any known type.
@@ -51,11 +51,11 @@ pub(super) fn render(model: &Model, files: &mut Files<'_>) {
                 #scheme::decode(manifest)
             }
 
-            /// Writes objects as a YAML manifest, a document each.
+            /// Encodes objects as a YAML manifest with one document per object.
             ///
             /// # Errors
             ///
-            /// Returns an error if an object cannot be written as YAML.
+            /// Returns an error if an object cannot be encoded as YAML.
             pub fn encode(objects: &[Object]) -> Result<String, #decode_error> {
                 #scheme::encode(objects)
             }

@@ -89,7 +89,7 @@ impl<'a> Uses<'a> {
         quote!(#alias::#name)
     }
 
-    /// A type that somebody else has named, wherever it is.
+    /// Imports a type from any crate by its full path.
     pub fn other_type(&mut self, path: &TypePath) -> TokenStream {
         let names = self.whole_names(path);
         // An import hides what the prelude has, which the templates use.

@@ -104,7 +104,7 @@
 //! - `StorageVersionMigration` of `storagemigration.k8s.io/v1`
 //! - `StorageVersionMigration` of `storagemigration.k8s.io/v1beta1`
 //!
-//! Each group is a Cargo feature, and none is a default:
+//! Each group is a Cargo feature. No group is enabled by default:
 //!
 //! - `admissionregistration`: `admissionregistration.k8s.io`
 //! - `apiextensions`: `apiextensions.k8s.io`
@@ -131,9 +131,9 @@
 //! - `storage`: `storage.k8s.io`
 //! - `storagemigration`: `storagemigration.k8s.io`
 //!
-//! The feature `fake` adds `fake::Clientset`, on an API server in memory, for tests.
+//! The feature `fake` adds `fake::Clientset`, a clientset on an in-memory API server.
 //!
-//! Write methods of your own as extension traits of the generated types:
+//! Add your own methods as extension traits of the generated types:
 //!
 //! ```text
 //! trait MutatingAdmissionPolicyExpansion { async fn rename(&self, from: &str, to: &str) -> Result<()>; }

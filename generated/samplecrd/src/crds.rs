@@ -8,11 +8,12 @@ use genclient_runtime::crd::{CustomResourceDefinition, MergeError};
 use samplecrd_apis::appcontroller::v1alpha1 as appcontroller_v1alpha1;
 use samplecrd_apis::samplecrd::v1 as samplecrd_v1;
 
-/// The definition of every kind, with all its versions; `crds/` holds the same as manifests.
+/// Returns the definition of every kind with all of its versions. The folder `crds/` contains the same
+/// definitions as manifests.
 ///
 /// # Errors
 ///
-/// Returns an error if the versions of a kind do not make one definition.
+/// Returns an error if the versions of a kind cannot be merged into one definition.
 pub fn all() -> Result<Vec<CustomResourceDefinition>, MergeError> {
     let definitions = [
         appcontroller_v1alpha1::AppService::crd(),

@@ -6,9 +6,9 @@
 //! - `AppService` of `appcontroller.k8s.io/v1alpha1`
 //! - `Network` of `samplecrd.k8s.io/v1`
 //!
-//! The feature `fake` adds `fake::Clientset`, on an API server in memory, for tests.
+//! The feature `fake` adds `fake::Clientset`, a clientset on an in-memory API server.
 //!
-//! Write methods of your own as extension traits of the generated types:
+//! Add your own methods as extension traits of the generated types:
 //!
 //! ```text
 //! trait AppServiceExpansion { async fn rename(&self, from: &str, to: &str) -> Result<()>; }

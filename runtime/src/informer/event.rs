@@ -7,7 +7,7 @@ use crate::object::{CacheObject, ObjectKey};
 /// One change of one object, as one handler sees it.
 ///
 /// The events of one object form an unbroken sequence for each handler: `Added`, any number of `Updated`,
-/// `Deleted`, and so on. The `old` of an `Updated` is the same `Arc` that it received last. A handler
+/// `Deleted`, and so on. The `old` of an `Updated` is the `Arc` that the handler received last. A handler
 /// that is slower than the server gets fewer events, because events of one object are merged.
 pub enum Event<K: ?Sized> {
     /// The object is new to the handler.

@@ -9,11 +9,12 @@ use golden_apis::shapes as shapes_v1;
 use golden_apis::versions::v1 as versions_v1;
 use golden_apis::versions::v1beta1 as versions_v1beta1;
 
-/// The definition of every kind, with all its versions; `crds/` holds the same as manifests.
+/// Returns the definition of every kind with all of its versions. The folder `crds/` contains the same
+/// definitions as manifests.
 ///
 /// # Errors
 ///
-/// Returns an error if the versions of a kind do not make one definition.
+/// Returns an error if the versions of a kind cannot be merged into one definition.
 pub fn all() -> Result<Vec<CustomResourceDefinition>, MergeError> {
     let definitions = [
         shapes_v1::House::crd(),

@@ -13,9 +13,9 @@
 //! - `Gauge` of `versions.example.com/v1`
 //! - `Gauge` of `versions.example.com/v1beta1`
 //!
-//! The feature `fake` adds `fake::Clientset`, on an API server in memory, for tests.
+//! The feature `fake` adds `fake::Clientset`, a clientset on an in-memory API server.
 //!
-//! Write methods of your own as extension traits of the generated types:
+//! Add your own methods as extension traits of the generated types:
 //!
 //! ```text
 //! trait ParcelExpansion { async fn rename(&self, from: &str, to: &str) -> Result<()>; }

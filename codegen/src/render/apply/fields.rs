@@ -12,8 +12,7 @@ use crate::{
     },
 };
 
-/// What the types have beside the methods of their fields. A method that hid one of these would be in the
-/// way of whoever calls it.
+/// The methods of the types besides those of their fields. The method of a field must not hide one of these.
 const METHODS: &[&str] = &[
     "new",
     "default",

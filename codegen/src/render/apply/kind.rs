@@ -38,8 +38,8 @@ pub(super) fn render(model: &Model, of: &ApplyType, root: &ApplyRoot, uses: &mut
     let fields::Fields { declared, setters } = fields::render(model, of, uses, METHODS);
     let names: Vec<_> = of.fields.iter().map(|field| ident(field.name.as_str())).collect();
     let nothing = of.fields.iter().map(fields::nothing);
-    let (extract, docs) =
-        (extract(root, &object, uses), doc([format!("What an apply sets of a [`{}`].", link(&object))]));
+    let extract = extract(root, &object, uses);
+    let docs = doc([format!("Server-side apply configuration for [`{}`].", link(&object))]);
     // serde's rule must not change what the API server knows by name.
     let rename = |name: &str| {
         let renamed = of.rename_all.as_ref().map(|rule| decl::renamed(name, rule));
@@ -59,20 +59,20 @@ pub(super) fn render(model: &Model, of: &ApplyType, root: &ApplyRoot, uses: &mut
         #docs
         #attributes
         pub struct #name {
-            /// Written by itself.
+            /// Set automatically.
             #[serde(rename = "apiVersion", default)]
             pub api_version: #api_version<#object>,
-            /// Written by itself.
+            /// Set automatically.
             #[serde(#rename_kind default)]
             pub kind: #kind<#object>,
-            /// The name of the object, and what is set of its metadata.
+            /// The name of the object, and the metadata to apply.
             #rename_metadata
             pub metadata: #metadata,
             #declared
         }
 
         impl #name {
-            /// Names the object, and sets nothing of it.
+            /// Creates a configuration that names the object and sets no field.
             pub fn new(#parameters) -> Self {
                 Self {
                     api_version: #api_version::default(),
@@ -84,25 +84,25 @@ pub(super) fn render(model: &Model, of: &ApplyType, root: &ApplyRoot, uses: &mut
 
             #extract
 
-            /// Sets these labels, and no others.
+            /// Sets the labels and replaces those set before.
             pub fn labels(mut self, labels: #strings) -> Self {
                 self.metadata = self.metadata.labels(labels);
                 self
             }
 
-            /// Sets these annotations, and no others.
+            /// Sets the annotations and replaces those set before.
             pub fn annotations(mut self, annotations: #strings) -> Self {
                 self.metadata = self.metadata.annotations(annotations);
                 self
             }
 
-            /// Sets these finalizers, and no others.
+            /// Sets the finalizers and replaces those set before.
             pub fn finalizers(mut self, finalizers: impl IntoIterator<Item = impl Into<String>>) -> Self {
                 self.metadata = self.metadata.finalizers(finalizers);
                 self
             }
 
-            /// Sets these owners, and no others.
+            /// Sets the owner references and replaces those set before.
             pub fn owner_references(mut self, owners: impl IntoIterator<Item = #own>) -> Self {
                 self.metadata = self.metadata.owner_references(owners);
                 self
@@ -128,24 +128,24 @@ fn extract(root: &ApplyRoot, object: &TokenStream, uses: &mut Uses<'_>) -> Token
     let status = root.status.then(|| {
         let extract = uses.runtime("apply::extract_status");
         quote! {
-            /// Returns what a field manager has applied to the status.
+            /// Returns the configuration that a field manager has applied to the status.
             ///
             /// # Errors
             ///
-            /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-            /// applied.
+            /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+            /// applied fields.
             pub fn extract_status(object: &#object, field_manager: &str) -> Result<Self, #error> {
                 #extract(object, field_manager)
             }
         }
     });
     quote! {
-        /// Returns what a field manager has applied to the object.
+        /// Returns the configuration that a field manager has applied to the object.
         ///
         /// # Errors
         ///
-        /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-        /// applied.
+        /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+        /// applied fields.
         pub fn extract(object: &#object, field_manager: &str) -> Result<Self, #error> {
             #extract(object, field_manager)
         }

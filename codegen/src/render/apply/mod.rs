@@ -34,8 +34,8 @@ pub(super) fn render(model: &Model, files: &mut Files<'_>) {
     let docs = [
         "The apply configurations, by group.",
         "",
-        "Each has the fields of an API type, all of them optional: who applies one owns the fields that it",
-        "sets, and no others.",
+        "Each configuration has the fields of an API type, all of them optional. Applying it makes the field",
+        "manager own exactly the fields that it sets.",
     ];
     let docs: Vec<_> = docs.map(str::to_owned).to_vec();
     files.add("apply/mod.rs", &docs, files.uses([]), quote!(#(#modules)*));
@@ -104,8 +104,10 @@ fn render_part(model: &Model, of: &ApplyType, uses: &mut Uses<'_>) -> TokenStrea
     let attributes = attributes(of, uses, &["Default"]);
     let fields::Fields { declared, setters } = fields::render(model, of, uses, &[]);
     let docs = doc([match &of.path {
-        Some(path) => format!("What an apply sets of a [`{}`]({}).", of.of, link(&uses.whole(path))),
-        None => format!("What an apply sets of a `{}`.", of.of),
+        Some(path) => {
+            format!("Server-side apply configuration for [`{}`]({}).", of.of, link(&uses.whole(path)))
+        }
+        None => format!("Server-side apply configuration for `{}`.", of.of),
     }]);
     quote! {
         #docs
@@ -115,7 +117,7 @@ fn render_part(model: &Model, of: &ApplyType, uses: &mut Uses<'_>) -> TokenStrea
         }
 
         impl #name {
-            /// Sets nothing.
+            /// Creates a configuration that sets no field.
             pub fn new() -> Self {
                 Self::default()
             }

@@ -34,19 +34,19 @@ fn client<'a>(version: &Version, resource: &Resource, files: &Files<'a>) -> (Use
     let Methods { mut uses, object, .. } = methods;
     let (typed_client, rest_client) = (uses.runtime("TypedClient"), uses.runtime("RestClient"));
     let api = uses.runtime("Api");
-    let scope = if resource.namespaced { "one namespace" } else { "the cluster" };
-    let sentence = format!("{} [`{}`] objects of {scope}.", what_it_does(resource), link(&object));
+    let scope = if resource.namespaced { "in one namespace" } else { "of the cluster" };
+    let sentence = format!("{} [`{}`] objects {scope}.", what_it_does(resource), link(&object));
     let docs = doc_with(&sentence, &resource.docs);
     let new = match resource.namespaced {
         true => quote! {
-            /// A client for one namespace.
+            /// Creates a client for one namespace.
             pub fn new(client: impl Into<#rest_client>, namespace: &str) -> Self {
                 let client = #typed_client::namespaced(client, namespace);
                 Self { client }
             }
         },
         false => quote! {
-            /// A client for the cluster.
+            /// Creates a client for the cluster.
             pub fn new(client: impl Into<#rest_client>) -> Self {
                 let client = #typed_client::cluster(client);
                 Self { client }
@@ -58,7 +58,7 @@ fn client<'a>(version: &Version, resource: &Resource, files: &Files<'a>) -> (Use
         #(#verbs)*
         #(#extra)*
 
-        /// kube's own client of the kind, for whatever is not offered here.
+        /// Returns kube's client of the kind, for requests that this client does not offer.
         #[must_use]
         pub fn api(&self) -> &#api<#object> {
             self.client.api()
@@ -95,9 +95,9 @@ fn all_namespaces<'a>(
     let Methods { mut uses, object, .. } = methods;
     let (typed_client, rest_client) = (uses.runtime("TypedClient"), uses.runtime("RestClient"));
     let name = ident(name);
-    let docs = doc_with(&format!("Reads the [`{}`] objects of all namespaces.", link(&object)), &[]);
+    let docs = doc_with(&format!("Reads the [`{}`] objects in all namespaces.", link(&object)), &[]);
     let methods = quote! {
-        /// A client for all namespaces.
+        /// Creates a client for all namespaces.
         pub fn new(client: impl Into<#rest_client>) -> Self {
             let client = #typed_client::cluster(client);
             Self { client }
@@ -108,7 +108,7 @@ fn all_namespaces<'a>(
     (uses, client_type(&docs, &name, &quote!(#typed_client<#object>), &methods))
 }
 
-/// What a client's verbs come to.
+/// Summarizes what a client's verbs do.
 fn what_it_does(resource: &Resource) -> &'static str {
     let reads = |verb: &Verb| matches!(verb, Verb::Get | Verb::List | Verb::Watch);
     let verbs: Vec<Verb> =
@@ -117,6 +117,6 @@ fn what_it_does(resource: &Resource) -> &'static str {
         (true, true) => "Reads and writes the",
         (true, false) => "Reads the",
         (false, true) => "Writes the",
-        (false, false) => "Leads to kube's own client of the",
+        (false, false) => "Provides kube's client of the",
     }
 }

@@ -74,7 +74,7 @@ impl Call {
 impl<'a, 'l> Methods<'a, 'l> {
     pub fn new(version: &'a Version, resource: &'a Resource, mut uses: Uses<'l>) -> Self {
         let object = uses.api_type(&resource.type_path, &version.ident);
-        // A list that no method answers with is not named, lest its import be of no use.
+        // Skip the list type if no method returns it, or its import would be unused.
         let lists = resource.verbs.contains(&Verb::List)
             || resource.methods.iter().any(|method| method.verb == Verb::List && method.result.is_none());
         let list = match &resource.list_path {
@@ -94,14 +94,16 @@ impl<'a, 'l> Methods<'a, 'l> {
         let kind = &self.resource.kind;
         let docs = match verb {
             Verb::Create => format!("Creates the `{kind}`."),
-            Verb::Update => format!("Replaces the `{kind}`; its resource version must be the current one."),
-            Verb::UpdateStatus => format!("Replaces the status of the `{kind}` and nothing else of it."),
-            Verb::Delete => format!("Deletes the `{kind}` of this name."),
-            Verb::DeleteCollection => format!("Deletes every `{kind}` that the parameters select."),
-            Verb::Get => format!("Reads the `{kind}` of this name."),
-            Verb::List => format!("Reads every `{kind}` that the parameters select."),
-            Verb::Watch => format!("Follows every `{kind}` that the parameters select; resumes by itself."),
-            Verb::Patch => format!("Changes parts of the `{kind}` of this name."),
+            Verb::Update => format!("Replaces the `{kind}`. Its resource version must be current."),
+            Verb::UpdateStatus => format!("Replaces the status of the `{kind}`, and nothing else."),
+            Verb::Delete => format!("Deletes the `{kind}` with this name."),
+            Verb::DeleteCollection => format!("Deletes the `{kind}` objects that the parameters select."),
+            Verb::Get => format!("Reads the `{kind}` with this name."),
+            Verb::List => format!("Lists the `{kind}` objects that the parameters select."),
+            Verb::Watch => {
+                format!("Watches the `{kind}` objects that the parameters select. Resumes automatically.")
+            }
+            Verb::Patch => format!("Patches the `{kind}` with this name."),
             Verb::Apply => format!("Applies a configuration to the `{kind}` that it names."),
             Verb::ApplyStatus => {
                 format!("Applies a configuration to the status of the `{kind}` that it names.")
@@ -145,7 +147,7 @@ impl<'a, 'l> Methods<'a, 'l> {
         let does = match verb {
             Verb::Get => "Reads",
             Verb::List => "Lists",
-            Verb::Patch => "Changes parts of",
+            Verb::Patch => "Patches",
             Verb::Apply => "Applies a configuration to",
             Verb::Create => "Creates",
             _ => "Replaces",
@@ -159,7 +161,9 @@ impl<'a, 'l> Methods<'a, 'l> {
         arguments.extend(subresource.clone().map(Argument::Fixed));
         let docs = match subresource {
             Some(subresource) => format!("{does} the subresource `{subresource}` of the `{kind}`."),
-            None if *verb == Verb::List => format!("Reads every `{kind}` that the parameters select."),
+            None if *verb == Verb::List => {
+                format!("Lists the `{kind}` objects that the parameters select.")
+            }
             None => format!("{does} the `{kind}`."),
         };
         arguments.extend(self.body(*verb, quote!(&#input), "input"));
@@ -226,7 +230,10 @@ impl<'a, 'l> Methods<'a, 'l> {
     fn pages(&mut self) -> TokenStream {
         let (pages, object) = (self.uses.runtime("client::Pages"), &self.object);
         Call {
-            docs: format!("Reads every `{}` that the parameters select, page by page.", self.resource.kind),
+            docs: format!(
+                "Lists the `{}` objects that the parameters select, page by page.",
+                self.resource.kind
+            ),
             name: ident("pages"),
             generic: None,
             answer: quote!(#pages<#object>),
@@ -241,11 +248,13 @@ impl<'a, 'l> Methods<'a, 'l> {
         let (kind, verbs) = (&self.resource.kind, &self.resource.verbs);
         let mut methods = Vec::new();
         if verbs.contains(&Verb::Get) {
-            methods
-                .push((format!("Changes the `{kind}` of this name, again after a conflict."), "update_with"));
+            let docs =
+                format!("Reads the `{kind}`, applies `change` and writes it back, retrying on conflict.");
+            methods.push((docs, "update_with"));
             if verbs.contains(&Verb::UpdateStatus) {
-                let docs =
-                    format!("Changes the status of the `{kind}` of this name, again after a conflict.");
+                let docs = format!(
+                    "Reads the `{kind}`, applies `change` and writes its status back, retrying on conflict."
+                );
                 methods.push((docs, "update_status_with"));
             }
         }

@@ -49,7 +49,8 @@ fn render_version(group: &Group, version: &Version, files: &mut Files<'_>) {
         modules.push(module);
         let accessor = ident(&resource.accessor);
         if resource.namespaced {
-            let docs = doc([format!("The `{}` objects of one namespace.", resource.kind)]);
+            let docs =
+                doc([format!("Returns a client for the `{}` objects in one namespace.", resource.kind)]);
             accessors.push(quote! {
                 #docs
                 pub fn #accessor(&self, namespace: &str) -> #kind_client {
@@ -57,7 +58,7 @@ fn render_version(group: &Group, version: &Version, files: &mut Files<'_>) {
                 }
             });
         } else {
-            let docs = doc([format!("The `{}` objects of the cluster.", resource.kind)]);
+            let docs = doc([format!("Returns a client for the `{}` objects of the cluster.", resource.kind)]);
             accessors.push(quote! {
                 #docs
                 pub fn #accessor(&self) -> #kind_client {
@@ -70,7 +71,8 @@ fn render_version(group: &Group, version: &Version, files: &mut Files<'_>) {
             exports.push(quote!(pub use #module::#all;));
             modules.push(module);
             let accessor = format_ident!("all_{}", resource.accessor);
-            let docs = doc([format!("The `{}` objects of all namespaces.", resource.kind)]);
+            let docs =
+                doc([format!("Returns a client for the `{}` objects in all namespaces.", resource.kind)]);
             accessors.push(quote! {
                 #docs
                 pub fn #accessor(&self) -> #all {
@@ -81,7 +83,7 @@ fn render_version(group: &Group, version: &Version, files: &mut Files<'_>) {
     }
     modules.sort();
     exports.sort_by_key(ToString::to_string);
-    let docs = doc([format!("Leads to the typed clients of `{api_version}`.")]);
+    let docs = doc([format!("Typed clients for `{api_version}`.")]);
     files.add(
         format!("clientset/typed/{}/{}/mod.rs", group.ident, version.ident),
         &[format!("The typed clients of `{api_version}`.")],
@@ -98,14 +100,14 @@ fn render_version(group: &Group, version: &Version, files: &mut Files<'_>) {
             }
 
             impl #name {
-                /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+                /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
                 pub fn new(client: impl Into<#rest_client>) -> Self {
                     Self { client: client.into() }
                 }
 
                 #(#accessors)*
 
-                /// The connection, for whatever has no typed client.
+                /// Returns the underlying `Client`, for requests that no typed client offers.
                 #[must_use]
                 pub fn client(&self) -> &#client {
                     self.client.client()

@@ -112,7 +112,7 @@ pub mod typed;
 
 /// Typed clients for every group and version.
 ///
-/// A fake is the same type: `Clientset::new` takes a client over any tower service.
+/// A fake has the same type, because `Clientset::new` accepts a client over any tower service.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Clientset {
@@ -120,275 +120,275 @@ pub struct Clientset {
 }
 
 impl Clientset {
-    /// A clientset over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates a clientset from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// A clientset for the cluster of the kubeconfig or of the pod's service account.
+    /// Creates a clientset for the cluster of the kubeconfig or of the pod's service account.
     ///
     /// # Errors
     ///
-    /// Returns an error if there is neither, or if it cannot be used.
+    /// Returns an error if there is neither, or if the configuration cannot be used.
     #[inline]
     pub async fn try_default() -> Result<Self> {
         Ok(Self::new(RestClient::try_default().await?))
     }
 
-    /// The clients of `admissionregistration.k8s.io/v1`.
+    /// Returns the typed clients for `admissionregistration.k8s.io/v1`.
     #[cfg(feature = "admissionregistration")]
     #[inline]
     pub fn admissionregistration_v1(&self) -> AdmissionregistrationV1Client {
         AdmissionregistrationV1Client::new(self.client.clone())
     }
 
-    /// The clients of `admissionregistration.k8s.io/v1alpha1`.
+    /// Returns the typed clients for `admissionregistration.k8s.io/v1alpha1`.
     #[cfg(feature = "admissionregistration")]
     #[inline]
     pub fn admissionregistration_v1alpha1(&self) -> AdmissionregistrationV1alpha1Client {
         AdmissionregistrationV1alpha1Client::new(self.client.clone())
     }
 
-    /// The clients of `admissionregistration.k8s.io/v1beta1`.
+    /// Returns the typed clients for `admissionregistration.k8s.io/v1beta1`.
     #[cfg(feature = "admissionregistration")]
     #[inline]
     pub fn admissionregistration_v1beta1(&self) -> AdmissionregistrationV1beta1Client {
         AdmissionregistrationV1beta1Client::new(self.client.clone())
     }
 
-    /// The clients of `apiextensions.k8s.io/v1`.
+    /// Returns the typed clients for `apiextensions.k8s.io/v1`.
     #[cfg(feature = "apiextensions")]
     #[inline]
     pub fn apiextensions_v1(&self) -> ApiextensionsV1Client {
         ApiextensionsV1Client::new(self.client.clone())
     }
 
-    /// The clients of `apiregistration.k8s.io/v1`.
+    /// Returns the typed clients for `apiregistration.k8s.io/v1`.
     #[cfg(feature = "apiregistration")]
     #[inline]
     pub fn apiregistration_v1(&self) -> ApiregistrationV1Client {
         ApiregistrationV1Client::new(self.client.clone())
     }
 
-    /// The clients of `apps/v1`.
+    /// Returns the typed clients for `apps/v1`.
     #[cfg(feature = "apps")]
     #[inline]
     pub fn apps_v1(&self) -> AppsV1Client {
         AppsV1Client::new(self.client.clone())
     }
 
-    /// The clients of `authentication.k8s.io/v1`.
+    /// Returns the typed clients for `authentication.k8s.io/v1`.
     #[cfg(feature = "authentication")]
     #[inline]
     pub fn authentication_v1(&self) -> AuthenticationV1Client {
         AuthenticationV1Client::new(self.client.clone())
     }
 
-    /// The clients of `authorization.k8s.io/v1`.
+    /// Returns the typed clients for `authorization.k8s.io/v1`.
     #[cfg(feature = "authorization")]
     #[inline]
     pub fn authorization_v1(&self) -> AuthorizationV1Client {
         AuthorizationV1Client::new(self.client.clone())
     }
 
-    /// The clients of `autoscaling/v1`.
+    /// Returns the typed clients for `autoscaling/v1`.
     #[cfg(feature = "autoscaling")]
     #[inline]
     pub fn autoscaling_v1(&self) -> AutoscalingV1Client {
         AutoscalingV1Client::new(self.client.clone())
     }
 
-    /// The clients of `autoscaling/v2`.
+    /// Returns the typed clients for `autoscaling/v2`.
     #[cfg(feature = "autoscaling")]
     #[inline]
     pub fn autoscaling_v2(&self) -> AutoscalingV2Client {
         AutoscalingV2Client::new(self.client.clone())
     }
 
-    /// The clients of `batch/v1`.
+    /// Returns the typed clients for `batch/v1`.
     #[cfg(feature = "batch")]
     #[inline]
     pub fn batch_v1(&self) -> BatchV1Client {
         BatchV1Client::new(self.client.clone())
     }
 
-    /// The clients of `certificates.k8s.io/v1`.
+    /// Returns the typed clients for `certificates.k8s.io/v1`.
     #[cfg(feature = "certificates")]
     #[inline]
     pub fn certificates_v1(&self) -> CertificatesV1Client {
         CertificatesV1Client::new(self.client.clone())
     }
 
-    /// The clients of `certificates.k8s.io/v1beta1`.
+    /// Returns the typed clients for `certificates.k8s.io/v1beta1`.
     #[cfg(feature = "certificates")]
     #[inline]
     pub fn certificates_v1beta1(&self) -> CertificatesV1beta1Client {
         CertificatesV1beta1Client::new(self.client.clone())
     }
 
-    /// The clients of `coordination.k8s.io/v1`.
+    /// Returns the typed clients for `coordination.k8s.io/v1`.
     #[cfg(feature = "coordination")]
     #[inline]
     pub fn coordination_v1(&self) -> CoordinationV1Client {
         CoordinationV1Client::new(self.client.clone())
     }
 
-    /// The clients of `coordination.k8s.io/v1alpha2`.
+    /// Returns the typed clients for `coordination.k8s.io/v1alpha2`.
     #[cfg(feature = "coordination")]
     #[inline]
     pub fn coordination_v1alpha2(&self) -> CoordinationV1alpha2Client {
         CoordinationV1alpha2Client::new(self.client.clone())
     }
 
-    /// The clients of `coordination.k8s.io/v1beta1`.
+    /// Returns the typed clients for `coordination.k8s.io/v1beta1`.
     #[cfg(feature = "coordination")]
     #[inline]
     pub fn coordination_v1beta1(&self) -> CoordinationV1beta1Client {
         CoordinationV1beta1Client::new(self.client.clone())
     }
 
-    /// The clients of `v1`.
+    /// Returns the typed clients for `v1`.
     #[cfg(feature = "core")]
     #[inline]
     pub fn core_v1(&self) -> CoreV1Client {
         CoreV1Client::new(self.client.clone())
     }
 
-    /// The clients of `discovery.k8s.io/v1`.
+    /// Returns the typed clients for `discovery.k8s.io/v1`.
     #[cfg(feature = "discovery")]
     #[inline]
     pub fn discovery_v1(&self) -> DiscoveryV1Client {
         DiscoveryV1Client::new(self.client.clone())
     }
 
-    /// The clients of `events.k8s.io/v1`.
+    /// Returns the typed clients for `events.k8s.io/v1`.
     #[cfg(feature = "events")]
     #[inline]
     pub fn events_v1(&self) -> EventsV1Client {
         EventsV1Client::new(self.client.clone())
     }
 
-    /// The clients of `flowcontrol.apiserver.k8s.io/v1`.
+    /// Returns the typed clients for `flowcontrol.apiserver.k8s.io/v1`.
     #[cfg(feature = "flowcontrol")]
     #[inline]
     pub fn flowcontrol_v1(&self) -> FlowcontrolV1Client {
         FlowcontrolV1Client::new(self.client.clone())
     }
 
-    /// The clients of `internal.apiserver.k8s.io/v1alpha1`.
+    /// Returns the typed clients for `internal.apiserver.k8s.io/v1alpha1`.
     #[cfg(feature = "internal")]
     #[inline]
     pub fn internal_v1alpha1(&self) -> InternalV1alpha1Client {
         InternalV1alpha1Client::new(self.client.clone())
     }
 
-    /// The clients of `lifecycle.k8s.io/v1alpha1`.
+    /// Returns the typed clients for `lifecycle.k8s.io/v1alpha1`.
     #[cfg(feature = "lifecycle")]
     #[inline]
     pub fn lifecycle_v1alpha1(&self) -> LifecycleV1alpha1Client {
         LifecycleV1alpha1Client::new(self.client.clone())
     }
 
-    /// The clients of `networking.k8s.io/v1`.
+    /// Returns the typed clients for `networking.k8s.io/v1`.
     #[cfg(feature = "networking")]
     #[inline]
     pub fn networking_v1(&self) -> NetworkingV1Client {
         NetworkingV1Client::new(self.client.clone())
     }
 
-    /// The clients of `node.k8s.io/v1`.
+    /// Returns the typed clients for `node.k8s.io/v1`.
     #[cfg(feature = "node")]
     #[inline]
     pub fn node_v1(&self) -> NodeV1Client {
         NodeV1Client::new(self.client.clone())
     }
 
-    /// The clients of `policy/v1`.
+    /// Returns the typed clients for `policy/v1`.
     #[cfg(feature = "policy")]
     #[inline]
     pub fn policy_v1(&self) -> PolicyV1Client {
         PolicyV1Client::new(self.client.clone())
     }
 
-    /// The clients of `rbac.authorization.k8s.io/v1`.
+    /// Returns the typed clients for `rbac.authorization.k8s.io/v1`.
     #[cfg(feature = "rbac")]
     #[inline]
     pub fn rbac_v1(&self) -> RbacV1Client {
         RbacV1Client::new(self.client.clone())
     }
 
-    /// The clients of `resource.k8s.io/v1`.
+    /// Returns the typed clients for `resource.k8s.io/v1`.
     #[cfg(feature = "resource")]
     #[inline]
     pub fn resource_v1(&self) -> ResourceV1Client {
         ResourceV1Client::new(self.client.clone())
     }
 
-    /// The clients of `resource.k8s.io/v1alpha3`.
+    /// Returns the typed clients for `resource.k8s.io/v1alpha3`.
     #[cfg(feature = "resource")]
     #[inline]
     pub fn resource_v1alpha3(&self) -> ResourceV1alpha3Client {
         ResourceV1alpha3Client::new(self.client.clone())
     }
 
-    /// The clients of `resource.k8s.io/v1beta1`.
+    /// Returns the typed clients for `resource.k8s.io/v1beta1`.
     #[cfg(feature = "resource")]
     #[inline]
     pub fn resource_v1beta1(&self) -> ResourceV1beta1Client {
         ResourceV1beta1Client::new(self.client.clone())
     }
 
-    /// The clients of `resource.k8s.io/v1beta2`.
+    /// Returns the typed clients for `resource.k8s.io/v1beta2`.
     #[cfg(feature = "resource")]
     #[inline]
     pub fn resource_v1beta2(&self) -> ResourceV1beta2Client {
         ResourceV1beta2Client::new(self.client.clone())
     }
 
-    /// The clients of `scheduling.k8s.io/v1`.
+    /// Returns the typed clients for `scheduling.k8s.io/v1`.
     #[cfg(feature = "scheduling")]
     #[inline]
     pub fn scheduling_v1(&self) -> SchedulingV1Client {
         SchedulingV1Client::new(self.client.clone())
     }
 
-    /// The clients of `scheduling.k8s.io/v1alpha3`.
+    /// Returns the typed clients for `scheduling.k8s.io/v1alpha3`.
     #[cfg(feature = "scheduling")]
     #[inline]
     pub fn scheduling_v1alpha3(&self) -> SchedulingV1alpha3Client {
         SchedulingV1alpha3Client::new(self.client.clone())
     }
 
-    /// The clients of `scheduling.k8s.io/v1beta1`.
+    /// Returns the typed clients for `scheduling.k8s.io/v1beta1`.
     #[cfg(feature = "scheduling")]
     #[inline]
     pub fn scheduling_v1beta1(&self) -> SchedulingV1beta1Client {
         SchedulingV1beta1Client::new(self.client.clone())
     }
 
-    /// The clients of `storage.k8s.io/v1`.
+    /// Returns the typed clients for `storage.k8s.io/v1`.
     #[cfg(feature = "storage")]
     #[inline]
     pub fn storage_v1(&self) -> StorageV1Client {
         StorageV1Client::new(self.client.clone())
     }
 
-    /// The clients of `storagemigration.k8s.io/v1`.
+    /// Returns the typed clients for `storagemigration.k8s.io/v1`.
     #[cfg(feature = "storagemigration")]
     #[inline]
     pub fn storagemigration_v1(&self) -> StoragemigrationV1Client {
         StoragemigrationV1Client::new(self.client.clone())
     }
 
-    /// The clients of `storagemigration.k8s.io/v1beta1`.
+    /// Returns the typed clients for `storagemigration.k8s.io/v1beta1`.
     #[cfg(feature = "storagemigration")]
     #[inline]
     pub fn storagemigration_v1beta1(&self) -> StoragemigrationV1beta1Client {
         StoragemigrationV1beta1Client::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

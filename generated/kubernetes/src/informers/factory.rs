@@ -54,7 +54,7 @@ use super::storage::StorageInformers;
 #[cfg(feature = "storagemigration")]
 use super::storagemigration::StoragemigrationInformers;
 
-/// Owns one informer for each kind, however often it is asked for.
+/// Owns one shared informer per kind. Every request for a kind returns the same informer.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct SharedInformerFactory {
@@ -62,190 +62,192 @@ pub struct SharedInformerFactory {
 }
 
 impl SharedInformerFactory {
-    /// Starts a factory's description: resync, namespaces, list options, transforms.
+    /// Returns a builder, which sets resync periods, namespaces, list options and transforms.
     #[inline]
     pub fn builder(clientset: Clientset) -> InformerFactoryBuilder<Self> {
         InformerFactoryBuilder::new(clientset.client().clone())
     }
 
-    /// The informers of the group `admissionregistration.k8s.io`.
+    /// Returns the informers of the group `admissionregistration.k8s.io`.
     #[cfg(feature = "admissionregistration")]
     #[inline]
     pub fn admissionregistration(&self) -> AdmissionregistrationInformers {
         AdmissionregistrationInformers::new(self.factory.clone())
     }
 
-    /// The informers of the group `apiextensions.k8s.io`.
+    /// Returns the informers of the group `apiextensions.k8s.io`.
     #[cfg(feature = "apiextensions")]
     #[inline]
     pub fn apiextensions(&self) -> ApiextensionsInformers {
         ApiextensionsInformers::new(self.factory.clone())
     }
 
-    /// The informers of the group `apiregistration.k8s.io`.
+    /// Returns the informers of the group `apiregistration.k8s.io`.
     #[cfg(feature = "apiregistration")]
     #[inline]
     pub fn apiregistration(&self) -> ApiregistrationInformers {
         ApiregistrationInformers::new(self.factory.clone())
     }
 
-    /// The informers of the group `apps`.
+    /// Returns the informers of the group `apps`.
     #[cfg(feature = "apps")]
     #[inline]
     pub fn apps(&self) -> AppsInformers {
         AppsInformers::new(self.factory.clone())
     }
 
-    /// The informers of the group `autoscaling`.
+    /// Returns the informers of the group `autoscaling`.
     #[cfg(feature = "autoscaling")]
     #[inline]
     pub fn autoscaling(&self) -> AutoscalingInformers {
         AutoscalingInformers::new(self.factory.clone())
     }
 
-    /// The informers of the group `batch`.
+    /// Returns the informers of the group `batch`.
     #[cfg(feature = "batch")]
     #[inline]
     pub fn batch(&self) -> BatchInformers {
         BatchInformers::new(self.factory.clone())
     }
 
-    /// The informers of the group `certificates.k8s.io`.
+    /// Returns the informers of the group `certificates.k8s.io`.
     #[cfg(feature = "certificates")]
     #[inline]
     pub fn certificates(&self) -> CertificatesInformers {
         CertificatesInformers::new(self.factory.clone())
     }
 
-    /// The informers of the group `coordination.k8s.io`.
+    /// Returns the informers of the group `coordination.k8s.io`.
     #[cfg(feature = "coordination")]
     #[inline]
     pub fn coordination(&self) -> CoordinationInformers {
         CoordinationInformers::new(self.factory.clone())
     }
 
-    /// The informers of the group `core`.
+    /// Returns the informers of the group `core`.
     #[cfg(feature = "core")]
     #[inline]
     pub fn core(&self) -> CoreInformers {
         CoreInformers::new(self.factory.clone())
     }
 
-    /// The informers of the group `discovery.k8s.io`.
+    /// Returns the informers of the group `discovery.k8s.io`.
     #[cfg(feature = "discovery")]
     #[inline]
     pub fn discovery(&self) -> DiscoveryInformers {
         DiscoveryInformers::new(self.factory.clone())
     }
 
-    /// The informers of the group `events.k8s.io`.
+    /// Returns the informers of the group `events.k8s.io`.
     #[cfg(feature = "events")]
     #[inline]
     pub fn events(&self) -> EventsInformers {
         EventsInformers::new(self.factory.clone())
     }
 
-    /// The informers of the group `flowcontrol.apiserver.k8s.io`.
+    /// Returns the informers of the group `flowcontrol.apiserver.k8s.io`.
     #[cfg(feature = "flowcontrol")]
     #[inline]
     pub fn flowcontrol(&self) -> FlowcontrolInformers {
         FlowcontrolInformers::new(self.factory.clone())
     }
 
-    /// The informers of the group `internal.apiserver.k8s.io`.
+    /// Returns the informers of the group `internal.apiserver.k8s.io`.
     #[cfg(feature = "internal")]
     #[inline]
     pub fn internal(&self) -> InternalInformers {
         InternalInformers::new(self.factory.clone())
     }
 
-    /// The informers of the group `lifecycle.k8s.io`.
+    /// Returns the informers of the group `lifecycle.k8s.io`.
     #[cfg(feature = "lifecycle")]
     #[inline]
     pub fn lifecycle(&self) -> LifecycleInformers {
         LifecycleInformers::new(self.factory.clone())
     }
 
-    /// The informers of the group `networking.k8s.io`.
+    /// Returns the informers of the group `networking.k8s.io`.
     #[cfg(feature = "networking")]
     #[inline]
     pub fn networking(&self) -> NetworkingInformers {
         NetworkingInformers::new(self.factory.clone())
     }
 
-    /// The informers of the group `node.k8s.io`.
+    /// Returns the informers of the group `node.k8s.io`.
     #[cfg(feature = "node")]
     #[inline]
     pub fn node(&self) -> NodeInformers {
         NodeInformers::new(self.factory.clone())
     }
 
-    /// The informers of the group `policy`.
+    /// Returns the informers of the group `policy`.
     #[cfg(feature = "policy")]
     #[inline]
     pub fn policy(&self) -> PolicyInformers {
         PolicyInformers::new(self.factory.clone())
     }
 
-    /// The informers of the group `rbac.authorization.k8s.io`.
+    /// Returns the informers of the group `rbac.authorization.k8s.io`.
     #[cfg(feature = "rbac")]
     #[inline]
     pub fn rbac(&self) -> RbacInformers {
         RbacInformers::new(self.factory.clone())
     }
 
-    /// The informers of the group `resource.k8s.io`.
+    /// Returns the informers of the group `resource.k8s.io`.
     #[cfg(feature = "resource")]
     #[inline]
     pub fn resource(&self) -> ResourceInformers {
         ResourceInformers::new(self.factory.clone())
     }
 
-    /// The informers of the group `scheduling.k8s.io`.
+    /// Returns the informers of the group `scheduling.k8s.io`.
     #[cfg(feature = "scheduling")]
     #[inline]
     pub fn scheduling(&self) -> SchedulingInformers {
         SchedulingInformers::new(self.factory.clone())
     }
 
-    /// The informers of the group `storage.k8s.io`.
+    /// Returns the informers of the group `storage.k8s.io`.
     #[cfg(feature = "storage")]
     #[inline]
     pub fn storage(&self) -> StorageInformers {
         StorageInformers::new(self.factory.clone())
     }
 
-    /// The informers of the group `storagemigration.k8s.io`.
+    /// Returns the informers of the group `storagemigration.k8s.io`.
     #[cfg(feature = "storagemigration")]
     #[inline]
     pub fn storagemigration(&self) -> StoragemigrationInformers {
         StoragemigrationInformers::new(self.factory.clone())
     }
 
-    /// The factory underneath, for metadata only and for kinds that are known only at run time.
+    /// Returns the underlying factory, for metadata informers and for kinds that are not known at
+    /// compile time.
     #[must_use]
     #[inline]
     pub fn factory(&self) -> &InformerFactory {
         &self.factory
     }
 
-    /// Starts every informer that was asked for and does not run yet; may be called many times.
+    /// Starts every requested informer that does not run yet. It can be called repeatedly.
     #[inline]
     pub fn start(&self) {
         self.factory.start();
     }
 
-    /// Stops every informer and waits until the last one has ended.
+    /// Stops every informer, and waits until all of them have ended.
     #[inline]
     pub async fn shutdown(&self) {
         self.factory.shutdown().await;
     }
 
-    /// Waits until every started informer has the whole state of the server.
+    /// Waits until every requested informer is synced.
     ///
     /// # Errors
     ///
-    /// Returns an error that says which informer has not, and why.
+    /// Returns an error at the deadline, or as soon as an informer can no longer sync. It names each
+    /// informer that is not synced, and why.
     #[inline]
     pub async fn wait_for_cache_sync(
         &self,

@@ -10,7 +10,7 @@ use genclient_runtime::meta::UnknownResource;
 use super::SharedInformerFactory;
 
 impl SharedInformerFactory {
-    /// The informer of a resource whose name is known at run time only.
+    /// Returns the informer of a resource whose name is not known at compile time.
     ///
     /// # Errors
     ///

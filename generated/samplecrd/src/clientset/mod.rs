@@ -13,7 +13,7 @@ pub mod typed;
 
 /// Typed clients for every group and version.
 ///
-/// A fake is the same type: `Clientset::new` takes a client over any tower service.
+/// A fake has the same type, because `Clientset::new` accepts a client over any tower service.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Clientset {
@@ -21,31 +21,31 @@ pub struct Clientset {
 }
 
 impl Clientset {
-    /// A clientset over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates a clientset from a `Client`, or from a `RestClient` with its own limits.
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// A clientset for the cluster of the kubeconfig or of the pod's service account.
+    /// Creates a clientset for the cluster of the kubeconfig or of the pod's service account.
     ///
     /// # Errors
     ///
-    /// Returns an error if there is neither, or if it cannot be used.
+    /// Returns an error if there is neither, or if the configuration cannot be used.
     pub async fn try_default() -> Result<Self> {
         Ok(Self::new(RestClient::try_default().await?))
     }
 
-    /// The clients of `appcontroller.k8s.io/v1alpha1`.
+    /// Returns the typed clients for `appcontroller.k8s.io/v1alpha1`.
     pub fn appcontroller_v1alpha1(&self) -> AppcontrollerV1alpha1Client {
         AppcontrollerV1alpha1Client::new(self.client.clone())
     }
 
-    /// The clients of `samplecrd.k8s.io/v1`.
+    /// Returns the typed clients for `samplecrd.k8s.io/v1`.
     pub fn samplecrd_v1(&self) -> SamplecrdV1Client {
         SamplecrdV1Client::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()

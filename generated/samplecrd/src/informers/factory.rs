@@ -12,7 +12,7 @@ use crate::clientset::Clientset;
 use super::appcontroller::AppcontrollerInformers;
 use super::samplecrd::SamplecrdInformers;
 
-/// Owns one informer for each kind, however often it is asked for.
+/// Owns one shared informer per kind. Every request for a kind returns the same informer.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct SharedInformerFactory {
@@ -20,42 +20,44 @@ pub struct SharedInformerFactory {
 }
 
 impl SharedInformerFactory {
-    /// Starts a factory's description: resync, namespaces, list options, transforms.
+    /// Returns a builder, which sets resync periods, namespaces, list options and transforms.
     pub fn builder(clientset: Clientset) -> InformerFactoryBuilder<Self> {
         InformerFactoryBuilder::new(clientset.client().clone())
     }
 
-    /// The informers of the group `appcontroller.k8s.io`.
+    /// Returns the informers of the group `appcontroller.k8s.io`.
     pub fn appcontroller(&self) -> AppcontrollerInformers {
         AppcontrollerInformers::new(self.factory.clone())
     }
 
-    /// The informers of the group `samplecrd.k8s.io`.
+    /// Returns the informers of the group `samplecrd.k8s.io`.
     pub fn samplecrd(&self) -> SamplecrdInformers {
         SamplecrdInformers::new(self.factory.clone())
     }
 
-    /// The factory underneath, for metadata only and for kinds that are known only at run time.
+    /// Returns the underlying factory, for metadata informers and for kinds that are not known at
+    /// compile time.
     #[must_use]
     pub fn factory(&self) -> &InformerFactory {
         &self.factory
     }
 
-    /// Starts every informer that was asked for and does not run yet; may be called many times.
+    /// Starts every requested informer that does not run yet. It can be called repeatedly.
     pub fn start(&self) {
         self.factory.start();
     }
 
-    /// Stops every informer and waits until the last one has ended.
+    /// Stops every informer, and waits until all of them have ended.
     pub async fn shutdown(&self) {
         self.factory.shutdown().await;
     }
 
-    /// Waits until every started informer has the whole state of the server.
+    /// Waits until every requested informer is synced.
     ///
     /// # Errors
     ///
-    /// Returns an error that says which informer has not, and why.
+    /// Returns an error at the deadline, or as soon as an informer can no longer sync. It names each
+    /// informer that is not synced, and why.
     pub async fn wait_for_cache_sync(
         &self,
         deadline: Duration,

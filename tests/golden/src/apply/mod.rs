@@ -3,8 +3,8 @@
 
 //! The apply configurations, by group.
 //!
-//! Each has the fields of an API type, all of them optional: who applies one owns the fields that it
-//! sets, and no others.
+//! Each configuration has the fields of an API type, all of them optional. Applying it makes the field
+//! manager own exactly the fields that it sets.
 
 pub mod parts;
 pub mod shapes;

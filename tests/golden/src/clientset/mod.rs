@@ -16,7 +16,7 @@ pub mod typed;
 
 /// Typed clients for every group and version.
 ///
-/// A fake is the same type: `Clientset::new` takes a client over any tower service.
+/// A fake has the same type, because `Clientset::new` accepts a client over any tower service.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Clientset {
@@ -24,46 +24,46 @@ pub struct Clientset {
 }
 
 impl Clientset {
-    /// A clientset over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates a clientset from a `Client`, or from a `RestClient` with its own limits.
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// A clientset for the cluster of the kubeconfig or of the pod's service account.
+    /// Creates a clientset for the cluster of the kubeconfig or of the pod's service account.
     ///
     /// # Errors
     ///
-    /// Returns an error if there is neither, or if it cannot be used.
+    /// Returns an error if there is neither, or if the configuration cannot be used.
     pub async fn try_default() -> Result<Self> {
         Ok(Self::new(RestClient::try_default().await?))
     }
 
-    /// The clients of `v1`.
+    /// Returns the typed clients for `v1`.
     pub fn core_v1(&self) -> CoreV1Client {
         CoreV1Client::new(self.client.clone())
     }
 
-    /// The clients of `parts.example.com/v1`.
+    /// Returns the typed clients for `parts.example.com/v1`.
     pub fn parts_v1(&self) -> PartsV1Client {
         PartsV1Client::new(self.client.clone())
     }
 
-    /// The clients of `shapes.example.com/v1`.
+    /// Returns the typed clients for `shapes.example.com/v1`.
     pub fn shapes_v1(&self) -> ShapesV1Client {
         ShapesV1Client::new(self.client.clone())
     }
 
-    /// The clients of `versions.example.com/v1`.
+    /// Returns the typed clients for `versions.example.com/v1`.
     pub fn versions_v1(&self) -> VersionsV1Client {
         VersionsV1Client::new(self.client.clone())
     }
 
-    /// The clients of `versions.example.com/v1beta1`.
+    /// Returns the typed clients for `versions.example.com/v1beta1`.
     pub fn versions_v1beta1(&self) -> VersionsV1beta1Client {
         VersionsV1beta1Client::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()

@@ -14,7 +14,7 @@ use super::parts::PartsInformers;
 use super::shapes::ShapesInformers;
 use super::versions::VersionsInformers;
 
-/// Owns one informer for each kind, however often it is asked for.
+/// Owns one shared informer per kind. Every request for a kind returns the same informer.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct SharedInformerFactory {
@@ -22,52 +22,54 @@ pub struct SharedInformerFactory {
 }
 
 impl SharedInformerFactory {
-    /// Starts a factory's description: resync, namespaces, list options, transforms.
+    /// Returns a builder, which sets resync periods, namespaces, list options and transforms.
     pub fn builder(clientset: Clientset) -> InformerFactoryBuilder<Self> {
         InformerFactoryBuilder::new(clientset.client().clone())
     }
 
-    /// The informers of the group `core`.
+    /// Returns the informers of the group `core`.
     pub fn core(&self) -> CoreInformers {
         CoreInformers::new(self.factory.clone())
     }
 
-    /// The informers of the group `parts.example.com`.
+    /// Returns the informers of the group `parts.example.com`.
     pub fn parts(&self) -> PartsInformers {
         PartsInformers::new(self.factory.clone())
     }
 
-    /// The informers of the group `shapes.example.com`.
+    /// Returns the informers of the group `shapes.example.com`.
     pub fn shapes(&self) -> ShapesInformers {
         ShapesInformers::new(self.factory.clone())
     }
 
-    /// The informers of the group `versions.example.com`.
+    /// Returns the informers of the group `versions.example.com`.
     pub fn versions(&self) -> VersionsInformers {
         VersionsInformers::new(self.factory.clone())
     }
 
-    /// The factory underneath, for metadata only and for kinds that are known only at run time.
+    /// Returns the underlying factory, for metadata informers and for kinds that are not known at
+    /// compile time.
     #[must_use]
     pub fn factory(&self) -> &InformerFactory {
         &self.factory
     }
 
-    /// Starts every informer that was asked for and does not run yet; may be called many times.
+    /// Starts every requested informer that does not run yet. It can be called repeatedly.
     pub fn start(&self) {
         self.factory.start();
     }
 
-    /// Stops every informer and waits until the last one has ended.
+    /// Stops every informer, and waits until all of them have ended.
     pub async fn shutdown(&self) {
         self.factory.shutdown().await;
     }
 
-    /// Waits until every started informer has the whole state of the server.
+    /// Waits until every requested informer is synced.
     ///
     /// # Errors
     ///
-    /// Returns an error that says which informer has not, and why.
+    /// Returns an error at the deadline, or as soon as an informer can no longer sync. It names each
+    /// informer that is not synced, and why.
     pub async fn wait_for_cache_sync(
         &self,
         deadline: Duration,

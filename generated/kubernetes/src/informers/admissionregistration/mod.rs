@@ -9,7 +9,7 @@ pub mod v1;
 pub mod v1alpha1;
 pub mod v1beta1;
 
-/// Leads to the informers of `admissionregistration.k8s.io`.
+/// Shared informers for `admissionregistration.k8s.io`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AdmissionregistrationInformers {
@@ -22,19 +22,19 @@ impl AdmissionregistrationInformers {
         Self { factory }
     }
 
-    /// The informers of `admissionregistration.k8s.io/v1`.
+    /// Returns the informers of `admissionregistration.k8s.io/v1`.
     #[inline]
     pub fn v1(&self) -> v1::V1Informers {
         v1::V1Informers::new(self.factory.clone())
     }
 
-    /// The informers of `admissionregistration.k8s.io/v1alpha1`.
+    /// Returns the informers of `admissionregistration.k8s.io/v1alpha1`.
     #[inline]
     pub fn v1alpha1(&self) -> v1alpha1::V1alpha1Informers {
         v1alpha1::V1alpha1Informers::new(self.factory.clone())
     }
 
-    /// The informers of `admissionregistration.k8s.io/v1beta1`.
+    /// Returns the informers of `admissionregistration.k8s.io/v1beta1`.
     #[inline]
     pub fn v1beta1(&self) -> v1beta1::V1beta1Informers {
         v1beta1::V1beta1Informers::new(self.factory.clone())

@@ -7,7 +7,7 @@ use genclient_runtime::InformerFactory;
 
 pub mod v1;
 
-/// Leads to the informers of `apps`.
+/// Shared informers for `apps`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AppsInformers {
@@ -20,7 +20,7 @@ impl AppsInformers {
         Self { factory }
     }
 
-    /// The informers of `apps/v1`.
+    /// Returns the informers of `apps/v1`.
     #[inline]
     pub fn v1(&self) -> v1::V1Informers {
         v1::V1Informers::new(self.factory.clone())

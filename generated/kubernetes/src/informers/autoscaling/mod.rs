@@ -8,7 +8,7 @@ use genclient_runtime::InformerFactory;
 pub mod v1;
 pub mod v2;
 
-/// Leads to the informers of `autoscaling`.
+/// Shared informers for `autoscaling`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AutoscalingInformers {
@@ -21,13 +21,13 @@ impl AutoscalingInformers {
         Self { factory }
     }
 
-    /// The informers of `autoscaling/v1`.
+    /// Returns the informers of `autoscaling/v1`.
     #[inline]
     pub fn v1(&self) -> v1::V1Informers {
         v1::V1Informers::new(self.factory.clone())
     }
 
-    /// The informers of `autoscaling/v2`.
+    /// Returns the informers of `autoscaling/v2`.
     #[inline]
     pub fn v2(&self) -> v2::V2Informers {
         v2::V2Informers::new(self.factory.clone())

@@ -7,7 +7,7 @@ use genclient_runtime::InformerFactory;
 
 pub mod v1;
 
-/// Leads to the informers of `batch`.
+/// Shared informers for `batch`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct BatchInformers {
@@ -20,7 +20,7 @@ impl BatchInformers {
         Self { factory }
     }
 
-    /// The informers of `batch/v1`.
+    /// Returns the informers of `batch/v1`.
     #[inline]
     pub fn v1(&self) -> v1::V1Informers {
         v1::V1Informers::new(self.factory.clone())

@@ -8,7 +8,7 @@ use genclient_runtime::InformerFactory;
 pub mod v1;
 pub mod v1beta1;
 
-/// Leads to the informers of `certificates.k8s.io`.
+/// Shared informers for `certificates.k8s.io`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct CertificatesInformers {
@@ -21,13 +21,13 @@ impl CertificatesInformers {
         Self { factory }
     }
 
-    /// The informers of `certificates.k8s.io/v1`.
+    /// Returns the informers of `certificates.k8s.io/v1`.
     #[inline]
     pub fn v1(&self) -> v1::V1Informers {
         v1::V1Informers::new(self.factory.clone())
     }
 
-    /// The informers of `certificates.k8s.io/v1beta1`.
+    /// Returns the informers of `certificates.k8s.io/v1beta1`.
     #[inline]
     pub fn v1beta1(&self) -> v1beta1::V1beta1Informers {
         v1beta1::V1beta1Informers::new(self.factory.clone())

@@ -9,7 +9,7 @@ pub mod v1;
 pub mod v1alpha2;
 pub mod v1beta1;
 
-/// Leads to the informers of `coordination.k8s.io`.
+/// Shared informers for `coordination.k8s.io`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct CoordinationInformers {
@@ -22,19 +22,19 @@ impl CoordinationInformers {
         Self { factory }
     }
 
-    /// The informers of `coordination.k8s.io/v1`.
+    /// Returns the informers of `coordination.k8s.io/v1`.
     #[inline]
     pub fn v1(&self) -> v1::V1Informers {
         v1::V1Informers::new(self.factory.clone())
     }
 
-    /// The informers of `coordination.k8s.io/v1alpha2`.
+    /// Returns the informers of `coordination.k8s.io/v1alpha2`.
     #[inline]
     pub fn v1alpha2(&self) -> v1alpha2::V1alpha2Informers {
         v1alpha2::V1alpha2Informers::new(self.factory.clone())
     }
 
-    /// The informers of `coordination.k8s.io/v1beta1`.
+    /// Returns the informers of `coordination.k8s.io/v1beta1`.
     #[inline]
     pub fn v1beta1(&self) -> v1beta1::V1beta1Informers {
         v1beta1::V1beta1Informers::new(self.factory.clone())

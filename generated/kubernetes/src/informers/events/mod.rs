@@ -7,7 +7,7 @@ use genclient_runtime::InformerFactory;
 
 pub mod v1;
 
-/// Leads to the informers of `events.k8s.io`.
+/// Shared informers for `events.k8s.io`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct EventsInformers {
@@ -20,7 +20,7 @@ impl EventsInformers {
         Self { factory }
     }
 
-    /// The informers of `events.k8s.io/v1`.
+    /// Returns the informers of `events.k8s.io/v1`.
     #[inline]
     pub fn v1(&self) -> v1::V1Informers {
         v1::V1Informers::new(self.factory.clone())

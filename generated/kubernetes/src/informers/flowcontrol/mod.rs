@@ -7,7 +7,7 @@ use genclient_runtime::InformerFactory;
 
 pub mod v1;
 
-/// Leads to the informers of `flowcontrol.apiserver.k8s.io`.
+/// Shared informers for `flowcontrol.apiserver.k8s.io`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct FlowcontrolInformers {
@@ -20,7 +20,7 @@ impl FlowcontrolInformers {
         Self { factory }
     }
 
-    /// The informers of `flowcontrol.apiserver.k8s.io/v1`.
+    /// Returns the informers of `flowcontrol.apiserver.k8s.io/v1`.
     #[inline]
     pub fn v1(&self) -> v1::V1Informers {
         v1::V1Informers::new(self.factory.clone())

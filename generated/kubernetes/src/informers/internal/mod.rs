@@ -7,7 +7,7 @@ use genclient_runtime::InformerFactory;
 
 pub mod v1alpha1;
 
-/// Leads to the informers of `internal.apiserver.k8s.io`.
+/// Shared informers for `internal.apiserver.k8s.io`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct InternalInformers {
@@ -20,7 +20,7 @@ impl InternalInformers {
         Self { factory }
     }
 
-    /// The informers of `internal.apiserver.k8s.io/v1alpha1`.
+    /// Returns the informers of `internal.apiserver.k8s.io/v1alpha1`.
     #[inline]
     pub fn v1alpha1(&self) -> v1alpha1::V1alpha1Informers {
         v1alpha1::V1alpha1Informers::new(self.factory.clone())

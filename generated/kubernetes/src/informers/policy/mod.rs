@@ -7,7 +7,7 @@ use genclient_runtime::InformerFactory;
 
 pub mod v1;
 
-/// Leads to the informers of `policy`.
+/// Shared informers for `policy`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct PolicyInformers {
@@ -20,7 +20,7 @@ impl PolicyInformers {
         Self { factory }
     }
 
-    /// The informers of `policy/v1`.
+    /// Returns the informers of `policy/v1`.
     #[inline]
     pub fn v1(&self) -> v1::V1Informers {
         v1::V1Informers::new(self.factory.clone())

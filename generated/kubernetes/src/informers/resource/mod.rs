@@ -10,7 +10,7 @@ pub mod v1alpha3;
 pub mod v1beta1;
 pub mod v1beta2;
 
-/// Leads to the informers of `resource.k8s.io`.
+/// Shared informers for `resource.k8s.io`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ResourceInformers {
@@ -23,25 +23,25 @@ impl ResourceInformers {
         Self { factory }
     }
 
-    /// The informers of `resource.k8s.io/v1`.
+    /// Returns the informers of `resource.k8s.io/v1`.
     #[inline]
     pub fn v1(&self) -> v1::V1Informers {
         v1::V1Informers::new(self.factory.clone())
     }
 
-    /// The informers of `resource.k8s.io/v1alpha3`.
+    /// Returns the informers of `resource.k8s.io/v1alpha3`.
     #[inline]
     pub fn v1alpha3(&self) -> v1alpha3::V1alpha3Informers {
         v1alpha3::V1alpha3Informers::new(self.factory.clone())
     }
 
-    /// The informers of `resource.k8s.io/v1beta1`.
+    /// Returns the informers of `resource.k8s.io/v1beta1`.
     #[inline]
     pub fn v1beta1(&self) -> v1beta1::V1beta1Informers {
         v1beta1::V1beta1Informers::new(self.factory.clone())
     }
 
-    /// The informers of `resource.k8s.io/v1beta2`.
+    /// Returns the informers of `resource.k8s.io/v1beta2`.
     #[inline]
     pub fn v1beta2(&self) -> v1beta2::V1beta2Informers {
         v1beta2::V1beta2Informers::new(self.factory.clone())

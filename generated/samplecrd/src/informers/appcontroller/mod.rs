@@ -7,7 +7,7 @@ use genclient_runtime::InformerFactory;
 
 pub mod v1alpha1;
 
-/// Leads to the informers of `appcontroller.k8s.io`.
+/// Shared informers for `appcontroller.k8s.io`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AppcontrollerInformers {
@@ -19,7 +19,7 @@ impl AppcontrollerInformers {
         Self { factory }
     }
 
-    /// The informers of `appcontroller.k8s.io/v1alpha1`.
+    /// Returns the informers of `appcontroller.k8s.io/v1alpha1`.
     pub fn v1alpha1(&self) -> v1alpha1::V1alpha1Informers {
         v1alpha1::V1alpha1Informers::new(self.factory.clone())
     }

@@ -7,7 +7,7 @@ use genclient_runtime::InformerFactory;
 
 pub mod v1;
 
-/// Leads to the informers of `samplecrd.k8s.io`.
+/// Shared informers for `samplecrd.k8s.io`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct SamplecrdInformers {
@@ -19,7 +19,7 @@ impl SamplecrdInformers {
         Self { factory }
     }
 
-    /// The informers of `samplecrd.k8s.io/v1`.
+    /// Returns the informers of `samplecrd.k8s.io/v1`.
     pub fn v1(&self) -> v1::V1Informers {
         v1::V1Informers::new(self.factory.clone())
     }

@@ -7,7 +7,7 @@ use genclient_runtime::InformerFactory;
 
 pub mod v1;
 
-/// Leads to the informers of `core`.
+/// Shared informers for `core`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct CoreInformers {
@@ -19,7 +19,7 @@ impl CoreInformers {
         Self { factory }
     }
 
-    /// The informers of `v1`.
+    /// Returns the informers of `v1`.
     pub fn v1(&self) -> v1::V1Informers {
         v1::V1Informers::new(self.factory.clone())
     }

@@ -7,7 +7,7 @@ use genclient_runtime::InformerFactory;
 
 pub mod v1;
 
-/// Leads to the informers of `parts.example.com`.
+/// Shared informers for `parts.example.com`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct PartsInformers {
@@ -19,7 +19,7 @@ impl PartsInformers {
         Self { factory }
     }
 
-    /// The informers of `parts.example.com/v1`.
+    /// Returns the informers of `parts.example.com/v1`.
     pub fn v1(&self) -> v1::V1Informers {
         v1::V1Informers::new(self.factory.clone())
     }

@@ -7,7 +7,7 @@ use genclient_runtime::InformerFactory;
 
 pub mod v1;
 
-/// Leads to the informers of `shapes.example.com`.
+/// Shared informers for `shapes.example.com`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ShapesInformers {
@@ -19,7 +19,7 @@ impl ShapesInformers {
         Self { factory }
     }
 
-    /// The informers of `shapes.example.com/v1`.
+    /// Returns the informers of `shapes.example.com/v1`.
     pub fn v1(&self) -> v1::V1Informers {
         v1::V1Informers::new(self.factory.clone())
     }

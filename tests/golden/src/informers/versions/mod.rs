@@ -8,7 +8,7 @@ use genclient_runtime::InformerFactory;
 pub mod v1;
 pub mod v1beta1;
 
-/// Leads to the informers of `versions.example.com`.
+/// Shared informers for `versions.example.com`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct VersionsInformers {
@@ -20,12 +20,12 @@ impl VersionsInformers {
         Self { factory }
     }
 
-    /// The informers of `versions.example.com/v1`.
+    /// Returns the informers of `versions.example.com/v1`.
     pub fn v1(&self) -> v1::V1Informers {
         v1::V1Informers::new(self.factory.clone())
     }
 
-    /// The informers of `versions.example.com/v1beta1`.
+    /// Returns the informers of `versions.example.com/v1beta1`.
     pub fn v1beta1(&self) -> v1beta1::V1beta1Informers {
         v1beta1::V1beta1Informers::new(self.factory.clone())
     }

@@ -5,21 +5,22 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`AuditAnnotation`](genclient_runtime::k8s_openapi::api::admissionregistration::v1::AuditAnnotation).
+/// Server-side apply configuration for [`AuditAnnotation`](genclient_runtime::k8s_openapi::api::admissionregistration::v1::AuditAnnotation).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct AuditAnnotationApply {
-    /// The value of `key`.
+    /// key specifies the audit annotation key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The value of `valueExpression`.
+    /// valueExpression represents the expression which is evaluated by CEL to produce an audit annotation
+    /// value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value_expression: Option<String>,
 }
 
 impl AuditAnnotationApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`ExpressionWarning`](genclient_runtime::k8s_openapi::api::admissionregistration::v1::ExpressionWarning).
+/// Server-side apply configuration for [`ExpressionWarning`](genclient_runtime::k8s_openapi::api::admissionregistration::v1::ExpressionWarning).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ExpressionWarningApply {
-    /// The value of `fieldRef`.
+    /// fieldRef is the path to the field that refers to the expression.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field_ref: Option<String>,
-    /// The value of `warning`.
+    /// warning contains the content of type checking information in a human-readable form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }
 
 impl ExpressionWarningApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,27 +7,28 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::meta::v1::LabelSelectorApply;
 
-/// What an apply sets of a [`ParamRef`](genclient_runtime::k8s_openapi::api::admissionregistration::v1::ParamRef).
+/// Server-side apply configuration for [`ParamRef`](genclient_runtime::k8s_openapi::api::admissionregistration::v1::ParamRef).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ParamRefApply {
-    /// The value of `name`.
+    /// name is the name of the resource being referenced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `namespace`.
+    /// namespace is the namespace of the referenced resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// The value of `parameterNotFoundAction`.
+    /// parameterNotFoundAction controls the behavior of the binding when the resource exists, and name or
+    /// selector is valid, but there are no parameters matched by the binding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parameter_not_found_action: Option<String>,
-    /// The value of `selector`.
+    /// selector can be used to match multiple param objects based on their labels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<LabelSelectorApply>,
 }
 
 impl ParamRefApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,27 +5,27 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`ServiceReference`](genclient_runtime::k8s_openapi::api::admissionregistration::v1::ServiceReference).
+/// Server-side apply configuration for [`ServiceReference`](genclient_runtime::k8s_openapi::api::admissionregistration::v1::ServiceReference).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct ServiceReferenceApply {
-    /// The value of `name`.
+    /// name is the name of the service.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `namespace`.
+    /// namespace is the namespace of the service.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// The value of `path`.
+    /// path is an optional URL path which will be sent in any request to this service.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The value of `port`.
+    /// port is the port on the service that hosts the webhook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<i32>,
 }
 
 impl ServiceReferenceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

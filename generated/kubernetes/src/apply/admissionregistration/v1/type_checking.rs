@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::admissionregistration::v1::ExpressionWarningApply;
 
-/// What an apply sets of a [`TypeChecking`](genclient_runtime::k8s_openapi::api::admissionregistration::v1::TypeChecking).
+/// Server-side apply configuration for [`TypeChecking`](genclient_runtime::k8s_openapi::api::admissionregistration::v1::TypeChecking).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct TypeCheckingApply {
-    /// The value of `expressionWarnings`.
+    /// expressionWarnings contains the type checking warnings for each expression.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expression_warnings: Option<Vec<ExpressionWarningApply>>,
 }
 
 impl TypeCheckingApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

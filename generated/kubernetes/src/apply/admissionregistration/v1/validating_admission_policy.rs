@@ -15,29 +15,30 @@ use crate::apply::admissionregistration::v1::{
     ValidatingAdmissionPolicySpecApply, ValidatingAdmissionPolicyStatusApply,
 };
 
-/// What an apply sets of a [`v1::ValidatingAdmissionPolicy`].
+/// Server-side apply configuration for [`v1::ValidatingAdmissionPolicy`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct ValidatingAdmissionPolicyApply {
-    /// Written by itself.
+    /// Set automatically.
     #[serde(rename = "apiVersion", default)]
     pub api_version: ApiVersion<v1::ValidatingAdmissionPolicy>,
-    /// Written by itself.
+    /// Set automatically.
     #[serde(default)]
     pub kind: Kind<v1::ValidatingAdmissionPolicy>,
-    /// The name of the object, and what is set of its metadata.
+    /// The name of the object, and the metadata to apply.
     pub metadata: ObjectMetaApply,
-    /// The value of `spec`.
+    /// spec defines the desired behavior of the ValidatingAdmissionPolicy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<ValidatingAdmissionPolicySpecApply>,
-    /// The value of `status`.
+    /// status represents the current status of the ValidatingAdmissionPolicy, including warnings that are
+    /// useful to determine if the policy behaves in the expected way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<ValidatingAdmissionPolicyStatusApply>,
 }
 
 impl ValidatingAdmissionPolicyApply {
-    /// Names the object, and sets nothing of it.
+    /// Creates a configuration that names the object and sets no field.
     #[inline]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
@@ -49,12 +50,12 @@ impl ValidatingAdmissionPolicyApply {
         }
     }
 
-    /// Returns what a field manager has applied to the object.
+    /// Returns the configuration that a field manager has applied to the object.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     #[inline]
     pub fn extract(
         object: &v1::ValidatingAdmissionPolicy,
@@ -63,12 +64,12 @@ impl ValidatingAdmissionPolicyApply {
         extract(object, field_manager)
     }
 
-    /// Returns what a field manager has applied to the status.
+    /// Returns the configuration that a field manager has applied to the status.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     #[inline]
     pub fn extract_status(
         object: &v1::ValidatingAdmissionPolicy,
@@ -77,7 +78,7 @@ impl ValidatingAdmissionPolicyApply {
         extract_status(object, field_manager)
     }
 
-    /// Sets these labels, and no others.
+    /// Sets the labels and replaces those set before.
     #[inline]
     pub fn labels(
         mut self,
@@ -87,7 +88,7 @@ impl ValidatingAdmissionPolicyApply {
         self
     }
 
-    /// Sets these annotations, and no others.
+    /// Sets the annotations and replaces those set before.
     #[inline]
     pub fn annotations(
         mut self,
@@ -97,7 +98,7 @@ impl ValidatingAdmissionPolicyApply {
         self
     }
 
-    /// Sets these finalizers, and no others.
+    /// Sets the finalizers and replaces those set before.
     #[inline]
     pub fn finalizers(
         mut self,
@@ -107,7 +108,7 @@ impl ValidatingAdmissionPolicyApply {
         self
     }
 
-    /// Sets these owners, and no others.
+    /// Sets the owner references and replaces those set before.
     #[inline]
     pub fn owner_references(
         mut self,

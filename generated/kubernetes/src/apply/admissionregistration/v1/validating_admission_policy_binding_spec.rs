@@ -7,27 +7,28 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::admissionregistration::v1::{MatchResourcesApply, ParamRefApply};
 
-/// What an apply sets of a [`ValidatingAdmissionPolicyBindingSpec`](genclient_runtime::k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyBindingSpec).
+/// Server-side apply configuration for [`ValidatingAdmissionPolicyBindingSpec`](genclient_runtime::k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyBindingSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ValidatingAdmissionPolicyBindingSpecApply {
-    /// The value of `matchResources`.
+    /// matchResources declares what resources match this binding and will be validated by it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_resources: Option<MatchResourcesApply>,
-    /// The value of `paramRef`.
+    /// paramRef specifies the parameter resource used to configure the admission control policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub param_ref: Option<ParamRefApply>,
-    /// The value of `policyName`.
+    /// policyName references a ValidatingAdmissionPolicy name which the ValidatingAdmissionPolicyBinding
+    /// binds to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy_name: Option<String>,
-    /// The value of `validationActions`.
+    /// validationActions declares how Validations of the referenced ValidatingAdmissionPolicy are enforced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validation_actions: Option<Vec<String>>,
 }
 
 impl ValidatingAdmissionPolicyBindingSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

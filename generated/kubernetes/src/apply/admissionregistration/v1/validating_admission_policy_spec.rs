@@ -11,36 +11,37 @@ use crate::apply::admissionregistration::v1::{
     VariableApply,
 };
 
-/// What an apply sets of a [`ValidatingAdmissionPolicySpec`](genclient_runtime::k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicySpec).
+/// Server-side apply configuration for [`ValidatingAdmissionPolicySpec`](genclient_runtime::k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicySpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ValidatingAdmissionPolicySpecApply {
-    /// The value of `auditAnnotations`.
+    /// auditAnnotations contains CEL expressions which are used to produce audit annotations for the audit
+    /// event of the API request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit_annotations: Option<Vec<AuditAnnotationApply>>,
-    /// The value of `failurePolicy`.
+    /// failurePolicy defines how to handle failures for the admission policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure_policy: Option<String>,
-    /// The value of `matchConditions`.
+    /// matchConditions is a list of conditions that must be met for a request to be validated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_conditions: Option<Vec<MatchConditionApply>>,
-    /// The value of `matchConstraints`.
+    /// matchConstraints specifies what resources this policy is designed to validate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_constraints: Option<MatchResourcesApply>,
-    /// The value of `paramKind`.
+    /// paramKind specifies the kind of resources used to parameterize this policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub param_kind: Option<v1::ParamKind>,
-    /// The value of `validations`.
+    /// validations contain CEL expressions which is used to apply the validation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validations: Option<Vec<ValidationApply>>,
-    /// The value of `variables`.
+    /// variables contain definitions of variables that can be used in composition of other expressions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variables: Option<Vec<VariableApply>>,
 }
 
 impl ValidatingAdmissionPolicySpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

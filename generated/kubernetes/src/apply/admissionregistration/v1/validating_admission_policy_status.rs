@@ -8,24 +8,24 @@ use genclient_runtime::{Deserialize, Serialize};
 use crate::apply::admissionregistration::v1::TypeCheckingApply;
 use crate::apply::meta::v1::ConditionApply;
 
-/// What an apply sets of a [`ValidatingAdmissionPolicyStatus`](genclient_runtime::k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyStatus).
+/// Server-side apply configuration for [`ValidatingAdmissionPolicyStatus`](genclient_runtime::k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ValidatingAdmissionPolicyStatusApply {
-    /// The value of `conditions`.
+    /// conditions represent the latest available observations of a policy's current state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<ConditionApply>>,
-    /// The value of `observedGeneration`.
+    /// observedGeneration is the generation observed by the controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// The value of `typeChecking`.
+    /// typeChecking contains the results of type checking for each expression.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_checking: Option<TypeCheckingApply>,
 }
 
 impl ValidatingAdmissionPolicyStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -11,48 +11,51 @@ use crate::apply::admissionregistration::v1::{
 };
 use crate::apply::meta::v1::LabelSelectorApply;
 
-/// What an apply sets of a [`ValidatingWebhook`](genclient_runtime::k8s_openapi::api::admissionregistration::v1::ValidatingWebhook).
+/// Server-side apply configuration for [`ValidatingWebhook`](genclient_runtime::k8s_openapi::api::admissionregistration::v1::ValidatingWebhook).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ValidatingWebhookApply {
-    /// The value of `admissionReviewVersions`.
+    /// admissionReviewVersions is an ordered list of preferred `AdmissionReview` versions the Webhook
+    /// expects.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub admission_review_versions: Option<Vec<String>>,
-    /// The value of `clientConfig`.
+    /// clientConfig defines how to communicate with the hook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_config: Option<WebhookClientConfigApply>,
-    /// The value of `failurePolicy`.
+    /// failurePolicy defines how unrecognized errors from the admission endpoint are handled - allowed
+    /// values are Ignore or Fail.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure_policy: Option<String>,
-    /// The value of `matchConditions`.
+    /// matchConditions is a list of conditions that must be met for a request to be sent to this webhook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_conditions: Option<Vec<MatchConditionApply>>,
-    /// The value of `matchPolicy`.
+    /// matchPolicy defines how the "rules" list is used to match incoming requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_policy: Option<String>,
-    /// The value of `name`.
+    /// name is the name of the admission webhook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `namespaceSelector`.
+    /// namespaceSelector decides whether to run the webhook on an object based on whether the namespace for
+    /// that object matches the selector.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace_selector: Option<LabelSelectorApply>,
-    /// The value of `objectSelector`.
+    /// objectSelector decides whether to run the webhook based on if the object has matching labels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object_selector: Option<LabelSelectorApply>,
-    /// The value of `rules`.
+    /// rules describes what operations on what resources/subresources the webhook cares about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rules: Option<Vec<v1::RuleWithOperations>>,
-    /// The value of `sideEffects`.
+    /// sideEffects states whether this webhook has side effects.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub side_effects: Option<String>,
-    /// The value of `timeoutSeconds`.
+    /// timeoutSeconds specifies the timeout for this webhook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<i32>,
 }
 
 impl ValidatingWebhookApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,27 +5,28 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`Validation`](genclient_runtime::k8s_openapi::api::admissionregistration::v1::Validation).
+/// Server-side apply configuration for [`Validation`](genclient_runtime::k8s_openapi::api::admissionregistration::v1::Validation).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ValidationApply {
-    /// The value of `expression`.
+    /// expression represents the expression which will be evaluated by CEL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expression: Option<String>,
-    /// The value of `message`.
+    /// message represents the message displayed when validation fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The value of `messageExpression`.
+    /// messageExpression declares a CEL expression that evaluates to the validation failure message that is
+    /// returned when this rule fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message_expression: Option<String>,
-    /// The value of `reason`.
+    /// reason represents a machine-readable description of why this validation failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 impl ValidationApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -8,30 +8,32 @@ use genclient_runtime::k8s_openapi::api::admissionregistration::v1alpha1;
 
 use crate::apply::meta::v1::LabelSelectorApply;
 
-/// What an apply sets of a [`MatchResources`](genclient_runtime::k8s_openapi::api::admissionregistration::v1alpha1::MatchResources).
+/// Server-side apply configuration for [`MatchResources`](genclient_runtime::k8s_openapi::api::admissionregistration::v1alpha1::MatchResources).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct MatchResourcesApply {
-    /// The value of `excludeResourceRules`.
+    /// excludeResourceRules describes what operations on what resources/subresources the policy should not
+    /// care about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exclude_resource_rules: Option<Vec<v1alpha1::NamedRuleWithOperations>>,
-    /// The value of `matchPolicy`.
+    /// matchPolicy defines how the "MatchResources" list is used to match incoming requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_policy: Option<String>,
-    /// The value of `namespaceSelector`.
+    /// namespaceSelector decides whether to run the admission control policy on an object based on whether
+    /// the namespace for that object matches the selector.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace_selector: Option<LabelSelectorApply>,
-    /// The value of `objectSelector`.
+    /// objectSelector decides whether to run the policy based on if the object has matching labels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object_selector: Option<LabelSelectorApply>,
-    /// The value of `resourceRules`.
+    /// resourceRules describes what operations on what resources/subresources the admission policy matches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_rules: Option<Vec<v1alpha1::NamedRuleWithOperations>>,
 }
 
 impl MatchResourcesApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -12,26 +12,26 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerRefe
 
 use crate::apply::admissionregistration::v1alpha1::MutatingAdmissionPolicyBindingSpecApply;
 
-/// What an apply sets of a [`v1alpha1::MutatingAdmissionPolicyBinding`].
+/// Server-side apply configuration for [`v1alpha1::MutatingAdmissionPolicyBinding`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct MutatingAdmissionPolicyBindingApply {
-    /// Written by itself.
+    /// Set automatically.
     #[serde(rename = "apiVersion", default)]
     pub api_version: ApiVersion<v1alpha1::MutatingAdmissionPolicyBinding>,
-    /// Written by itself.
+    /// Set automatically.
     #[serde(default)]
     pub kind: Kind<v1alpha1::MutatingAdmissionPolicyBinding>,
-    /// The name of the object, and what is set of its metadata.
+    /// The name of the object, and the metadata to apply.
     pub metadata: ObjectMetaApply,
-    /// The value of `spec`.
+    /// spec defines the desired behavior of the MutatingAdmissionPolicyBinding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<MutatingAdmissionPolicyBindingSpecApply>,
 }
 
 impl MutatingAdmissionPolicyBindingApply {
-    /// Names the object, and sets nothing of it.
+    /// Creates a configuration that names the object and sets no field.
     #[inline]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
@@ -42,12 +42,12 @@ impl MutatingAdmissionPolicyBindingApply {
         }
     }
 
-    /// Returns what a field manager has applied to the object.
+    /// Returns the configuration that a field manager has applied to the object.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     #[inline]
     pub fn extract(
         object: &v1alpha1::MutatingAdmissionPolicyBinding,
@@ -56,7 +56,7 @@ impl MutatingAdmissionPolicyBindingApply {
         extract(object, field_manager)
     }
 
-    /// Sets these labels, and no others.
+    /// Sets the labels and replaces those set before.
     #[inline]
     pub fn labels(
         mut self,
@@ -66,7 +66,7 @@ impl MutatingAdmissionPolicyBindingApply {
         self
     }
 
-    /// Sets these annotations, and no others.
+    /// Sets the annotations and replaces those set before.
     #[inline]
     pub fn annotations(
         mut self,
@@ -76,7 +76,7 @@ impl MutatingAdmissionPolicyBindingApply {
         self
     }
 
-    /// Sets these finalizers, and no others.
+    /// Sets the finalizers and replaces those set before.
     #[inline]
     pub fn finalizers(
         mut self,
@@ -86,7 +86,7 @@ impl MutatingAdmissionPolicyBindingApply {
         self
     }
 
-    /// Sets these owners, and no others.
+    /// Sets the owner references and replaces those set before.
     #[inline]
     pub fn owner_references(
         mut self,

@@ -7,24 +7,25 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::admissionregistration::v1alpha1::{MatchResourcesApply, ParamRefApply};
 
-/// What an apply sets of a [`MutatingAdmissionPolicyBindingSpec`](genclient_runtime::k8s_openapi::api::admissionregistration::v1alpha1::MutatingAdmissionPolicyBindingSpec).
+/// Server-side apply configuration for [`MutatingAdmissionPolicyBindingSpec`](genclient_runtime::k8s_openapi::api::admissionregistration::v1alpha1::MutatingAdmissionPolicyBindingSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct MutatingAdmissionPolicyBindingSpecApply {
-    /// The value of `matchResources`.
+    /// matchResources limits what resources match this binding and may be mutated by it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_resources: Option<MatchResourcesApply>,
-    /// The value of `paramRef`.
+    /// paramRef specifies the parameter resource used to configure the admission control policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub param_ref: Option<ParamRefApply>,
-    /// The value of `policyName`.
+    /// policyName references a MutatingAdmissionPolicy name which the MutatingAdmissionPolicyBinding binds
+    /// to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy_name: Option<String>,
 }
 
 impl MutatingAdmissionPolicyBindingSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -10,36 +10,37 @@ use crate::apply::admissionregistration::v1alpha1::{
     MatchConditionApply, MatchResourcesApply, MutationApply, VariableApply,
 };
 
-/// What an apply sets of a [`MutatingAdmissionPolicySpec`](genclient_runtime::k8s_openapi::api::admissionregistration::v1alpha1::MutatingAdmissionPolicySpec).
+/// Server-side apply configuration for [`MutatingAdmissionPolicySpec`](genclient_runtime::k8s_openapi::api::admissionregistration::v1alpha1::MutatingAdmissionPolicySpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct MutatingAdmissionPolicySpecApply {
-    /// The value of `failurePolicy`.
+    /// failurePolicy defines how to handle failures for the admission policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure_policy: Option<String>,
-    /// The value of `matchConditions`.
+    /// matchConditions is a list of conditions that must be met for a request to be validated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_conditions: Option<Vec<MatchConditionApply>>,
-    /// The value of `matchConstraints`.
+    /// matchConstraints specifies what resources this policy is designed to validate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_constraints: Option<MatchResourcesApply>,
-    /// The value of `mutations`.
+    /// mutations contain operations to perform on matching objects.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mutations: Option<Vec<MutationApply>>,
-    /// The value of `paramKind`.
+    /// paramKind specifies the kind of resources used to parameterize this policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub param_kind: Option<v1alpha1::ParamKind>,
-    /// The value of `reinvocationPolicy`.
+    /// reinvocationPolicy indicates whether mutations may be called multiple times per
+    /// MutatingAdmissionPolicyBinding as part of a single admission evaluation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reinvocation_policy: Option<String>,
-    /// The value of `variables`.
+    /// variables contain definitions of variables that can be used in composition of other expressions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variables: Option<Vec<VariableApply>>,
 }
 
 impl MutatingAdmissionPolicySpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

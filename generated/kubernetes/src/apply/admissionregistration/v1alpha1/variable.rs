@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`Variable`](genclient_runtime::k8s_openapi::api::admissionregistration::v1alpha1::Variable).
+/// Server-side apply configuration for [`Variable`](genclient_runtime::k8s_openapi::api::admissionregistration::v1alpha1::Variable).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct VariableApply {
-    /// The value of `expression`.
+    /// expression is the expression that will be evaluated as the value of the variable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expression: Option<String>,
-    /// The value of `name`.
+    /// name is the name of the variable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl VariableApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,21 +5,22 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`MatchCondition`](genclient_runtime::k8s_openapi::api::admissionregistration::v1beta1::MatchCondition).
+/// Server-side apply configuration for [`MatchCondition`](genclient_runtime::k8s_openapi::api::admissionregistration::v1beta1::MatchCondition).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct MatchConditionApply {
-    /// The value of `expression`.
+    /// expression represents the expression which will be evaluated by CEL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expression: Option<String>,
-    /// The value of `name`.
+    /// name is an identifier for this match condition, used for strategic merging of MatchConditions, as
+    /// well as providing an identifier for logging purposes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl MatchConditionApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -6,24 +6,24 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::api::admissionregistration::v1beta1;
 
-/// What an apply sets of a [`Mutation`](genclient_runtime::k8s_openapi::api::admissionregistration::v1beta1::Mutation).
+/// Server-side apply configuration for [`Mutation`](genclient_runtime::k8s_openapi::api::admissionregistration::v1beta1::Mutation).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct MutationApply {
-    /// The value of `applyConfiguration`.
+    /// applyConfiguration defines the desired configuration values of an object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apply_configuration: Option<v1beta1::ApplyConfiguration>,
     /// The value of `jsonPatch`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub json_patch: Option<v1beta1::JSONPatch>,
-    /// The value of `patchType`.
+    /// patchType indicates the patch strategy used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch_type: Option<String>,
 }
 
 impl MutationApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

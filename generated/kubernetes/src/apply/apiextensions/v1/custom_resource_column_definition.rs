@@ -5,33 +5,34 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`CustomResourceColumnDefinition`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceColumnDefinition).
+/// Server-side apply configuration for [`CustomResourceColumnDefinition`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceColumnDefinition).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct CustomResourceColumnDefinitionApply {
-    /// The value of `description`.
+    /// description is a human readable description of this column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The value of `format`.
+    /// format is an optional OpenAPI type definition for this column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// The value of `jsonPath`.
+    /// jsonPath is a simple JSON path (i.e. with array notation) which is evaluated against each custom
+    /// resource to produce the value for this column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub json_path: Option<String>,
-    /// The value of `name`.
+    /// name is a human readable name for the column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `priority`.
+    /// priority is an integer defining the relative importance of this column compared to others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<i32>,
-    /// The value of `type`.
+    /// type is an OpenAPI type definition for this column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
 }
 
 impl CustomResourceColumnDefinitionApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

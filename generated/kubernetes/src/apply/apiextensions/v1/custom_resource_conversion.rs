@@ -7,21 +7,21 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::apiextensions::v1::WebhookConversionApply;
 
-/// What an apply sets of a [`CustomResourceConversion`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceConversion).
+/// Server-side apply configuration for [`CustomResourceConversion`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceConversion).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct CustomResourceConversionApply {
-    /// The value of `strategy`.
+    /// strategy specifies how custom resources are converted between versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strategy: Option<String>,
-    /// The value of `webhook`.
+    /// webhook describes how to call the conversion webhook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub webhook: Option<WebhookConversionApply>,
 }
 
 impl CustomResourceConversionApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

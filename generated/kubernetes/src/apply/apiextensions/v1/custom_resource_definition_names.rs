@@ -5,33 +5,33 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`CustomResourceDefinitionNames`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinitionNames).
+/// Server-side apply configuration for [`CustomResourceDefinitionNames`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinitionNames).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct CustomResourceDefinitionNamesApply {
-    /// The value of `categories`.
+    /// categories is a list of grouped resources this custom resource belongs to (e.g. 'all').
     #[serde(skip_serializing_if = "Option::is_none")]
     pub categories: Option<Vec<String>>,
-    /// The value of `kind`.
+    /// kind is the serialized kind of the resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// The value of `listKind`.
+    /// listKind is the serialized kind of the list for this resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list_kind: Option<String>,
-    /// The value of `plural`.
+    /// plural is the plural name of the resource to serve.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plural: Option<String>,
     /// The value of `shortNames`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub short_names: Option<Vec<String>>,
-    /// The value of `singular`.
+    /// singular is the singular name of the resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub singular: Option<String>,
 }
 
 impl CustomResourceDefinitionNamesApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

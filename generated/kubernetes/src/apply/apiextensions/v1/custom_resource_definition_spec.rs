@@ -10,33 +10,34 @@ use crate::apply::apiextensions::v1::{
     CustomResourceDefinitionVersionApply,
 };
 
-/// What an apply sets of a [`CustomResourceDefinitionSpec`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinitionSpec).
+/// Server-side apply configuration for [`CustomResourceDefinitionSpec`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinitionSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct CustomResourceDefinitionSpecApply {
-    /// The value of `conversion`.
+    /// conversion defines conversion settings for the CRD.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversion: Option<CustomResourceConversionApply>,
-    /// The value of `group`.
+    /// group is the API group of the defined custom resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// The value of `names`.
+    /// names specify the resource and kind names for the custom resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub names: Option<CustomResourceDefinitionNamesApply>,
-    /// The value of `preserveUnknownFields`.
+    /// preserveUnknownFields indicates that object fields which are not specified in the OpenAPI schema
+    /// should be preserved when persisting to storage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preserve_unknown_fields: Option<bool>,
-    /// The value of `scope`.
+    /// scope indicates whether the defined custom resource is cluster- or namespace-scoped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
-    /// The value of `versions`.
+    /// versions is the list of all API versions of the defined custom resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub versions: Option<Vec<CustomResourceDefinitionVersionApply>>,
 }
 
 impl CustomResourceDefinitionSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -9,27 +9,27 @@ use crate::apply::apiextensions::v1::{
     CustomResourceDefinitionConditionApply, CustomResourceDefinitionNamesApply,
 };
 
-/// What an apply sets of a [`CustomResourceDefinitionStatus`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinitionStatus).
+/// Server-side apply configuration for [`CustomResourceDefinitionStatus`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinitionStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct CustomResourceDefinitionStatusApply {
-    /// The value of `acceptedNames`.
+    /// acceptedNames are the names that are actually being used to serve discovery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted_names: Option<CustomResourceDefinitionNamesApply>,
-    /// The value of `conditions`.
+    /// conditions indicate state for particular aspects of a CustomResourceDefinition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<CustomResourceDefinitionConditionApply>>,
-    /// The value of `observedGeneration`.
+    /// The generation observed by the CRD controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// The value of `storedVersions`.
+    /// storedVersions lists all versions of CustomResources that were ever persisted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stored_versions: Option<Vec<String>>,
 }
 
 impl CustomResourceDefinitionStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

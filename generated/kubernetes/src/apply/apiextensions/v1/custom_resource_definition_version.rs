@@ -10,42 +10,43 @@ use crate::apply::apiextensions::v1::{
     CustomResourceValidationApply, SelectableFieldApply,
 };
 
-/// What an apply sets of a [`CustomResourceDefinitionVersion`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinitionVersion).
+/// Server-side apply configuration for [`CustomResourceDefinitionVersion`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinitionVersion).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct CustomResourceDefinitionVersionApply {
-    /// The value of `additionalPrinterColumns`.
+    /// additionalPrinterColumns specifies additional columns returned in Table output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub additional_printer_columns: Option<Vec<CustomResourceColumnDefinitionApply>>,
-    /// The value of `deprecated`.
+    /// deprecated indicates this version of the custom resource API is deprecated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deprecated: Option<bool>,
-    /// The value of `deprecationWarning`.
+    /// deprecationWarning overrides the default warning returned to API clients.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deprecation_warning: Option<String>,
-    /// The value of `name`.
+    /// name is the version name, e.g. “v1”, “v2beta1”, etc.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `schema`.
+    /// schema describes the schema used for validation, pruning, and defaulting of this version of the
+    /// custom resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<CustomResourceValidationApply>,
-    /// The value of `selectableFields`.
+    /// selectableFields specifies paths to fields that may be used as field selectors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selectable_fields: Option<Vec<SelectableFieldApply>>,
-    /// The value of `served`.
+    /// served is a flag enabling/disabling this version from being served via REST APIs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub served: Option<bool>,
-    /// The value of `storage`.
+    /// storage indicates this version should be used when persisting custom resources to storage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage: Option<bool>,
-    /// The value of `subresources`.
+    /// subresources specify what subresources this version of the defined custom resource have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subresources: Option<CustomResourceSubresourcesApply>,
 }
 
 impl CustomResourceDefinitionVersionApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

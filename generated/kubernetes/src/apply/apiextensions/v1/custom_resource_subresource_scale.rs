@@ -5,24 +5,27 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`CustomResourceSubresourceScale`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceSubresourceScale).
+/// Server-side apply configuration for [`CustomResourceSubresourceScale`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceSubresourceScale).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct CustomResourceSubresourceScaleApply {
-    /// The value of `labelSelectorPath`.
+    /// labelSelectorPath defines the JSON path inside of a custom resource that corresponds to Scale
+    /// `status.selector`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label_selector_path: Option<String>,
-    /// The value of `specReplicasPath`.
+    /// specReplicasPath defines the JSON path inside of a custom resource that corresponds to Scale
+    /// `spec.replicas`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec_replicas_path: Option<String>,
-    /// The value of `statusReplicasPath`.
+    /// statusReplicasPath defines the JSON path inside of a custom resource that corresponds to Scale
+    /// `status.replicas`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status_replicas_path: Option<String>,
 }
 
 impl CustomResourceSubresourceScaleApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -8,21 +8,22 @@ use genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiexten
 
 use crate::apply::apiextensions::v1::CustomResourceSubresourceScaleApply;
 
-/// What an apply sets of a [`CustomResourceSubresources`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceSubresources).
+/// Server-side apply configuration for [`CustomResourceSubresources`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceSubresources).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct CustomResourceSubresourcesApply {
-    /// The value of `scale`.
+    /// scale indicates the custom resource should serve a `/scale` subresource that returns an
+    /// `autoscaling/v1` Scale object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale: Option<CustomResourceSubresourceScaleApply>,
-    /// The value of `status`.
+    /// status indicates the custom resource should serve a `/status` subresource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<v1::CustomResourceSubresourceStatus>,
 }
 
 impl CustomResourceSubresourcesApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::apiextensions::v1::JSONSchemaPropsApply;
 
-/// What an apply sets of a [`CustomResourceValidation`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceValidation).
+/// Server-side apply configuration for [`CustomResourceValidation`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceValidation).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct CustomResourceValidationApply {
-    /// The value of `openAPIV3Schema`.
+    /// openAPIV3Schema is the OpenAPI v3 schema to use for validation and pruning.
     #[serde(rename = "openAPIV3Schema", skip_serializing_if = "Option::is_none")]
     pub open_api_v3_schema: Option<JSONSchemaPropsApply>,
 }
 
 impl CustomResourceValidationApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

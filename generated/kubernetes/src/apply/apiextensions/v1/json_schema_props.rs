@@ -10,7 +10,7 @@ use genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiexten
 
 use crate::apply::apiextensions::v1::ValidationRuleApply;
 
-/// What an apply sets of a [`JSONSchemaProps`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps).
+/// Server-side apply configuration for [`JSONSchemaProps`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
@@ -33,7 +33,7 @@ pub struct JSONSchemaPropsApply {
     /// The value of `anyOf`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub any_of: Option<Vec<JSONSchemaPropsApply>>,
-    /// The value of `default`.
+    /// default is a default value for undefined object fields.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<v1::JSON>,
     /// The value of `definitions`.
@@ -60,7 +60,7 @@ pub struct JSONSchemaPropsApply {
     /// The value of `externalDocs`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external_docs: Option<v1::ExternalDocumentation>,
-    /// The value of `format`.
+    /// format is an OpenAPI v3 format string.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
     /// The value of `id`.
@@ -126,37 +126,41 @@ pub struct JSONSchemaPropsApply {
     /// The value of `uniqueItems`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unique_items: Option<bool>,
-    /// The value of `x-kubernetes-embedded-resource`.
+    /// x-kubernetes-embedded-resource defines that the value is an embedded Kubernetes runtime.Object, with
+    /// TypeMeta and ObjectMeta.
     #[serde(
         rename = "x-kubernetes-embedded-resource",
         skip_serializing_if = "Option::is_none"
     )]
     pub x_kubernetes_embedded_resource: Option<bool>,
-    /// The value of `x-kubernetes-int-or-string`.
+    /// x-kubernetes-int-or-string specifies that this value is either an integer or a string.
     #[serde(
         rename = "x-kubernetes-int-or-string",
         skip_serializing_if = "Option::is_none"
     )]
     pub x_kubernetes_int_or_string: Option<bool>,
-    /// The value of `x-kubernetes-list-map-keys`.
+    /// x-kubernetes-list-map-keys annotates an array with the x-kubernetes-list-type `map` by specifying
+    /// the keys used as the index of the map.
     #[serde(
         rename = "x-kubernetes-list-map-keys",
         skip_serializing_if = "Option::is_none"
     )]
     pub x_kubernetes_list_map_keys: Option<Vec<String>>,
-    /// The value of `x-kubernetes-list-type`.
+    /// x-kubernetes-list-type annotates an array to further describe its topology.
     #[serde(rename = "x-kubernetes-list-type", skip_serializing_if = "Option::is_none")]
     pub x_kubernetes_list_type: Option<String>,
-    /// The value of `x-kubernetes-map-type`.
+    /// x-kubernetes-map-type annotates an object to further describe its topology.
     #[serde(rename = "x-kubernetes-map-type", skip_serializing_if = "Option::is_none")]
     pub x_kubernetes_map_type: Option<String>,
-    /// The value of `x-kubernetes-preserve-unknown-fields`.
+    /// x-kubernetes-preserve-unknown-fields stops the API server decoding step from pruning fields which
+    /// are not specified in the validation schema.
     #[serde(
         rename = "x-kubernetes-preserve-unknown-fields",
         skip_serializing_if = "Option::is_none"
     )]
     pub x_kubernetes_preserve_unknown_fields: Option<bool>,
-    /// The value of `x-kubernetes-validations`.
+    /// x-kubernetes-validations describes a list of validation rules written in the CEL expression
+    /// language.
     #[serde(
         rename = "x-kubernetes-validations",
         skip_serializing_if = "Option::is_none"
@@ -165,7 +169,7 @@ pub struct JSONSchemaPropsApply {
 }
 
 impl JSONSchemaPropsApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

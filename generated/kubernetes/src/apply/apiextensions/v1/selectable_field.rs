@@ -5,18 +5,19 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`SelectableField`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::SelectableField).
+/// Server-side apply configuration for [`SelectableField`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::SelectableField).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct SelectableFieldApply {
-    /// The value of `jsonPath`.
+    /// jsonPath is a simple JSON path which is evaluated against each custom resource to produce a field
+    /// selector value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub json_path: Option<String>,
 }
 
 impl SelectableFieldApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

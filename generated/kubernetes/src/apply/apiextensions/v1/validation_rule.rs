@@ -5,33 +5,36 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`ValidationRule`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::ValidationRule).
+/// Server-side apply configuration for [`ValidationRule`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::ValidationRule).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ValidationRuleApply {
-    /// The value of `fieldPath`.
+    /// fieldPath represents the field path returned when the validation fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field_path: Option<String>,
-    /// The value of `message`.
+    /// Message represents the message displayed when validation fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The value of `messageExpression`.
+    /// MessageExpression declares a CEL expression that evaluates to the validation failure message that is
+    /// returned when this rule fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message_expression: Option<String>,
-    /// The value of `optionalOldSelf`.
+    /// optionalOldSelf is used to opt a transition rule into evaluation even when the object is first
+    /// created, or if the old object is missing the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optional_old_self: Option<bool>,
-    /// The value of `reason`.
+    /// reason provides a machine-readable validation failure reason that is returned to the caller when a
+    /// request fails this validation rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The value of `rule`.
+    /// Rule represents the expression which will be evaluated by CEL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
 }
 
 impl ValidationRuleApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

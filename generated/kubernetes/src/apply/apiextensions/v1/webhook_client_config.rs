@@ -8,15 +8,15 @@ use genclient_runtime::k8s_openapi::ByteString;
 
 use crate::apply::apiextensions::v1::ServiceReferenceApply;
 
-/// What an apply sets of a [`WebhookClientConfig`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::WebhookClientConfig).
+/// Server-side apply configuration for [`WebhookClientConfig`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::WebhookClientConfig).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct WebhookClientConfigApply {
-    /// The value of `caBundle`.
+    /// caBundle is a PEM encoded CA bundle which will be used to validate the webhook's server certificate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ca_bundle: Option<ByteString>,
-    /// The value of `service`.
+    /// service is a reference to the service for this webhook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<ServiceReferenceApply>,
     /// The value of `url`.
@@ -25,7 +25,7 @@ pub struct WebhookClientConfigApply {
 }
 
 impl WebhookClientConfigApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

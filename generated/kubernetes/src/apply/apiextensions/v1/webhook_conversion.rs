@@ -7,21 +7,22 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::apiextensions::v1::WebhookClientConfigApply;
 
-/// What an apply sets of a [`WebhookConversion`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::WebhookConversion).
+/// Server-side apply configuration for [`WebhookConversion`](genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::WebhookConversion).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct WebhookConversionApply {
-    /// The value of `clientConfig`.
+    /// clientConfig is the instructions for how to call the webhook if strategy is `Webhook`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_config: Option<WebhookClientConfigApply>,
-    /// The value of `conversionReviewVersions`.
+    /// conversionReviewVersions is an ordered list of preferred `ConversionReview` versions the Webhook
+    /// expects.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversion_review_versions: Option<Vec<String>>,
 }
 
 impl WebhookConversionApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

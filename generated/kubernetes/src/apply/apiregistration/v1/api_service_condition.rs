@@ -6,30 +6,30 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-/// What an apply sets of a [`APIServiceCondition`](genclient_runtime::k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIServiceCondition).
+/// Server-side apply configuration for [`APIServiceCondition`](genclient_runtime::k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIServiceCondition).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct APIServiceConditionApply {
-    /// The value of `lastTransitionTime`.
+    /// Last time the condition transitioned from one status to another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Time>,
-    /// The value of `message`.
+    /// Human-readable message indicating details about last transition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The value of `reason`.
+    /// Unique, one-word, CamelCase reason for the condition's last transition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The value of `status`.
+    /// Status is the status of the condition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// The value of `type`.
+    /// Type is the type of the condition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
 }
 
 impl APIServiceConditionApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

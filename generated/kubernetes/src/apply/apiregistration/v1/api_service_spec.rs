@@ -7,36 +7,37 @@ use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::ByteString;
 use genclient_runtime::k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1;
 
-/// What an apply sets of a [`APIServiceSpec`](genclient_runtime::k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIServiceSpec).
+/// Server-side apply configuration for [`APIServiceSpec`](genclient_runtime::k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIServiceSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct APIServiceSpecApply {
-    /// The value of `caBundle`.
+    /// CABundle is a PEM encoded CA bundle which will be used to validate an API server's serving
+    /// certificate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ca_bundle: Option<ByteString>,
-    /// The value of `group`.
+    /// Group is the API group name this server hosts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// The value of `groupPriorityMinimum`.
+    /// GroupPriorityMinimum is the priority this group should have at least.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group_priority_minimum: Option<i32>,
-    /// The value of `insecureSkipTLSVerify`.
+    /// InsecureSkipTLSVerify disables TLS certificate verification when communicating with this server.
     #[serde(rename = "insecureSkipTLSVerify", skip_serializing_if = "Option::is_none")]
     pub insecure_skip_tls_verify: Option<bool>,
-    /// The value of `service`.
+    /// Service is a reference to the service for this API server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<v1::ServiceReference>,
-    /// The value of `version`.
+    /// Version is the API version this server hosts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The value of `versionPriority`.
+    /// VersionPriority controls the ordering of this API version inside of its group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version_priority: Option<i32>,
 }
 
 impl APIServiceSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::apiregistration::v1::APIServiceConditionApply;
 
-/// What an apply sets of a [`APIServiceStatus`](genclient_runtime::k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIServiceStatus).
+/// Server-side apply configuration for [`APIServiceStatus`](genclient_runtime::k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIServiceStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct APIServiceStatusApply {
-    /// The value of `conditions`.
+    /// Current service state of apiService.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<APIServiceConditionApply>>,
 }
 
 impl APIServiceStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

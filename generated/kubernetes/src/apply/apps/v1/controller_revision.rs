@@ -11,29 +11,29 @@ use genclient_runtime::k8s_openapi::api::apps::v1;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::runtime::RawExtension;
 
-/// What an apply sets of a [`v1::ControllerRevision`].
+/// Server-side apply configuration for [`v1::ControllerRevision`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct ControllerRevisionApply {
-    /// Written by itself.
+    /// Set automatically.
     #[serde(rename = "apiVersion", default)]
     pub api_version: ApiVersion<v1::ControllerRevision>,
-    /// Written by itself.
+    /// Set automatically.
     #[serde(default)]
     pub kind: Kind<v1::ControllerRevision>,
-    /// The name of the object, and what is set of its metadata.
+    /// The name of the object, and the metadata to apply.
     pub metadata: ObjectMetaApply,
-    /// The value of `data`.
+    /// Data is the serialized representation of the state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<RawExtension>,
-    /// The value of `revision`.
+    /// Revision indicates the revision of the state represented by Data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision: Option<i64>,
 }
 
 impl ControllerRevisionApply {
-    /// Names the object, and sets nothing of it.
+    /// Creates a configuration that names the object and sets no field.
     #[inline]
     pub fn new(name: impl Into<String>, namespace: impl Into<String>) -> Self {
         Self {
@@ -45,12 +45,12 @@ impl ControllerRevisionApply {
         }
     }
 
-    /// Returns what a field manager has applied to the object.
+    /// Returns the configuration that a field manager has applied to the object.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     #[inline]
     pub fn extract(
         object: &v1::ControllerRevision,
@@ -59,7 +59,7 @@ impl ControllerRevisionApply {
         extract(object, field_manager)
     }
 
-    /// Sets these labels, and no others.
+    /// Sets the labels and replaces those set before.
     #[inline]
     pub fn labels(
         mut self,
@@ -69,7 +69,7 @@ impl ControllerRevisionApply {
         self
     }
 
-    /// Sets these annotations, and no others.
+    /// Sets the annotations and replaces those set before.
     #[inline]
     pub fn annotations(
         mut self,
@@ -79,7 +79,7 @@ impl ControllerRevisionApply {
         self
     }
 
-    /// Sets these finalizers, and no others.
+    /// Sets the finalizers and replaces those set before.
     #[inline]
     pub fn finalizers(
         mut self,
@@ -89,7 +89,7 @@ impl ControllerRevisionApply {
         self
     }
 
-    /// Sets these owners, and no others.
+    /// Sets the owner references and replaces those set before.
     #[inline]
     pub fn owner_references(
         mut self,

@@ -9,30 +9,31 @@ use genclient_runtime::k8s_openapi::api::apps::v1;
 use crate::apply::core::v1::PodTemplateSpecApply;
 use crate::apply::meta::v1::LabelSelectorApply;
 
-/// What an apply sets of a [`DaemonSetSpec`](genclient_runtime::k8s_openapi::api::apps::v1::DaemonSetSpec).
+/// Server-side apply configuration for [`DaemonSetSpec`](genclient_runtime::k8s_openapi::api::apps::v1::DaemonSetSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct DaemonSetSpecApply {
-    /// The value of `minReadySeconds`.
+    /// The minimum number of seconds for which a newly created DaemonSet pod should be ready without any of
+    /// its container crashing, for it to be considered available.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_ready_seconds: Option<i32>,
-    /// The value of `revisionHistoryLimit`.
+    /// The number of old history to retain to allow rollback.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision_history_limit: Option<i32>,
-    /// The value of `selector`.
+    /// A label query over pods that are managed by the daemon set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<LabelSelectorApply>,
-    /// The value of `template`.
+    /// An object that describes the pod that will be created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub template: Option<PodTemplateSpecApply>,
-    /// The value of `updateStrategy`.
+    /// An update strategy to replace existing DaemonSet pods with new pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub update_strategy: Option<v1::DaemonSetUpdateStrategy>,
 }
 
 impl DaemonSetSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

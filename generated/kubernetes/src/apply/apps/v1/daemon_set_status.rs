@@ -6,45 +6,49 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::api::apps::v1;
 
-/// What an apply sets of a [`DaemonSetStatus`](genclient_runtime::k8s_openapi::api::apps::v1::DaemonSetStatus).
+/// Server-side apply configuration for [`DaemonSetStatus`](genclient_runtime::k8s_openapi::api::apps::v1::DaemonSetStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct DaemonSetStatusApply {
-    /// The value of `collisionCount`.
+    /// Count of hash collisions for the DaemonSet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collision_count: Option<i32>,
-    /// The value of `conditions`.
+    /// Represents the latest available observations of a DaemonSet's current state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<v1::DaemonSetCondition>>,
-    /// The value of `currentNumberScheduled`.
+    /// The number of nodes that are running at least 1 daemon pod and are supposed to run the daemon pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_number_scheduled: Option<i32>,
-    /// The value of `desiredNumberScheduled`.
+    /// The total number of nodes that should be running the daemon pod (including nodes correctly running
+    /// the daemon pod).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub desired_number_scheduled: Option<i32>,
-    /// The value of `numberAvailable`.
+    /// The number of nodes that should be running the daemon pod and have one or more of the daemon pod
+    /// running and available (ready for at least spec.minReadySeconds).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub number_available: Option<i32>,
-    /// The value of `numberMisscheduled`.
+    /// The number of nodes that are running the daemon pod, but are not supposed to run the daemon pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub number_misscheduled: Option<i32>,
-    /// The value of `numberReady`.
+    /// numberReady is the number of nodes that should be running the daemon pod and have one or more of the
+    /// daemon pod running with a Ready Condition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub number_ready: Option<i32>,
-    /// The value of `numberUnavailable`.
+    /// The number of nodes that should be running the daemon pod and have none of the daemon pod running
+    /// and available (ready for at least spec.minReadySeconds).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub number_unavailable: Option<i32>,
-    /// The value of `observedGeneration`.
+    /// The most recent generation observed by the daemon set controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// The value of `updatedNumberScheduled`.
+    /// The total number of nodes that are running updated daemon pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated_number_scheduled: Option<i32>,
 }
 
 impl DaemonSetStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -9,39 +9,40 @@ use genclient_runtime::k8s_openapi::api::apps::v1;
 use crate::apply::core::v1::PodTemplateSpecApply;
 use crate::apply::meta::v1::LabelSelectorApply;
 
-/// What an apply sets of a [`DeploymentSpec`](genclient_runtime::k8s_openapi::api::apps::v1::DeploymentSpec).
+/// Server-side apply configuration for [`DeploymentSpec`](genclient_runtime::k8s_openapi::api::apps::v1::DeploymentSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct DeploymentSpecApply {
-    /// The value of `minReadySeconds`.
+    /// Minimum number of seconds for which a newly created pod should be ready without any of its container
+    /// crashing, for it to be considered available.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_ready_seconds: Option<i32>,
-    /// The value of `paused`.
+    /// Indicates that the deployment is paused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<bool>,
-    /// The value of `progressDeadlineSeconds`.
+    /// The maximum time in seconds for a deployment to make progress before it is considered to be failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress_deadline_seconds: Option<i32>,
-    /// The value of `replicas`.
+    /// Number of desired pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
-    /// The value of `revisionHistoryLimit`.
+    /// The number of old ReplicaSets to retain to allow rollback.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision_history_limit: Option<i32>,
-    /// The value of `selector`.
+    /// Label selector for pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<LabelSelectorApply>,
-    /// The value of `strategy`.
+    /// The deployment strategy to use to replace existing pods with new ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strategy: Option<v1::DeploymentStrategy>,
-    /// The value of `template`.
+    /// Template describes the pods that will be created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub template: Option<PodTemplateSpecApply>,
 }
 
 impl DeploymentSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -8,27 +8,29 @@ use genclient_runtime::{Deserialize, Serialize};
 use crate::apply::core::v1::PodTemplateSpecApply;
 use crate::apply::meta::v1::LabelSelectorApply;
 
-/// What an apply sets of a [`ReplicaSetSpec`](genclient_runtime::k8s_openapi::api::apps::v1::ReplicaSetSpec).
+/// Server-side apply configuration for [`ReplicaSetSpec`](genclient_runtime::k8s_openapi::api::apps::v1::ReplicaSetSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ReplicaSetSpecApply {
-    /// The value of `minReadySeconds`.
+    /// Minimum number of seconds for which a newly created pod should be ready without any of its container
+    /// crashing, for it to be considered available.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_ready_seconds: Option<i32>,
-    /// The value of `replicas`.
+    /// Replicas is the number of desired pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
-    /// The value of `selector`.
+    /// Selector is a label query over pods that should match the replica count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<LabelSelectorApply>,
-    /// The value of `template`.
+    /// Template is the object that describes the pod that will be created if insufficient replicas are
+    /// detected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub template: Option<PodTemplateSpecApply>,
 }
 
 impl ReplicaSetSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

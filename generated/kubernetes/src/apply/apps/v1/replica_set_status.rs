@@ -6,36 +6,38 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::api::apps::v1;
 
-/// What an apply sets of a [`ReplicaSetStatus`](genclient_runtime::k8s_openapi::api::apps::v1::ReplicaSetStatus).
+/// Server-side apply configuration for [`ReplicaSetStatus`](genclient_runtime::k8s_openapi::api::apps::v1::ReplicaSetStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ReplicaSetStatusApply {
-    /// The value of `availableReplicas`.
+    /// The number of available non-terminating pods (ready for at least minReadySeconds) for this replica
+    /// set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_replicas: Option<i32>,
-    /// The value of `conditions`.
+    /// Represents the latest available observations of a replica set's current state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<v1::ReplicaSetCondition>>,
-    /// The value of `fullyLabeledReplicas`.
+    /// The number of non-terminating pods that have labels matching the labels of the pod template of the
+    /// replicaset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fully_labeled_replicas: Option<i32>,
-    /// The value of `observedGeneration`.
+    /// ObservedGeneration reflects the generation of the most recently observed ReplicaSet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// The value of `readyReplicas`.
+    /// The number of non-terminating pods targeted by this ReplicaSet with a Ready Condition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready_replicas: Option<i32>,
-    /// The value of `replicas`.
+    /// Replicas is the most recently observed number of non-terminating pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
-    /// The value of `terminatingReplicas`.
+    /// The number of terminating pods for this replica set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terminating_replicas: Option<i32>,
 }
 
 impl ReplicaSetStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

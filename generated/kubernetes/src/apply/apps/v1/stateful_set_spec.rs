@@ -10,50 +10,56 @@ use genclient_runtime::k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use crate::apply::core::v1::PodTemplateSpecApply;
 use crate::apply::meta::v1::LabelSelectorApply;
 
-/// What an apply sets of a [`StatefulSetSpec`](genclient_runtime::k8s_openapi::api::apps::v1::StatefulSetSpec).
+/// Server-side apply configuration for [`StatefulSetSpec`](genclient_runtime::k8s_openapi::api::apps::v1::StatefulSetSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct StatefulSetSpecApply {
-    /// The value of `minReadySeconds`.
+    /// Minimum number of seconds for which a newly created pod should be ready without any of its container
+    /// crashing for it to be considered available.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_ready_seconds: Option<i32>,
-    /// The value of `ordinals`.
+    /// ordinals controls the numbering of replica indices in a StatefulSet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ordinals: Option<v1::StatefulSetOrdinals>,
-    /// The value of `persistentVolumeClaimRetentionPolicy`.
+    /// persistentVolumeClaimRetentionPolicy describes the lifecycle of persistent volume claims created
+    /// from volumeClaimTemplates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persistent_volume_claim_retention_policy: Option<
         v1::StatefulSetPersistentVolumeClaimRetentionPolicy,
     >,
-    /// The value of `podManagementPolicy`.
+    /// podManagementPolicy controls how pods are created during initial scale up, when replacing pods on
+    /// nodes, or when scaling down.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod_management_policy: Option<String>,
-    /// The value of `replicas`.
+    /// replicas is the desired number of replicas of the given Template.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
-    /// The value of `revisionHistoryLimit`.
+    /// revisionHistoryLimit is the maximum number of revisions that will be maintained in the StatefulSet's
+    /// revision history.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision_history_limit: Option<i32>,
-    /// The value of `selector`.
+    /// selector is a label query over pods that should match the replica count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<LabelSelectorApply>,
-    /// The value of `serviceName`.
+    /// serviceName is the name of the service that governs this StatefulSet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_name: Option<String>,
-    /// The value of `template`.
+    /// template is the object that describes the pod that will be created if insufficient replicas are
+    /// detected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub template: Option<PodTemplateSpecApply>,
-    /// The value of `updateStrategy`.
+    /// updateStrategy indicates the StatefulSetUpdateStrategy that will be employed to update Pods in the
+    /// StatefulSet when a revision is made to Template.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub update_strategy: Option<v1::StatefulSetUpdateStrategy>,
-    /// The value of `volumeClaimTemplates`.
+    /// volumeClaimTemplates is a list of claims that pods are allowed to reference.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_claim_templates: Option<Vec<PersistentVolumeClaim>>,
 }
 
 impl StatefulSetSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

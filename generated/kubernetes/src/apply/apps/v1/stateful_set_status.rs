@@ -6,45 +6,47 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::api::apps::v1;
 
-/// What an apply sets of a [`StatefulSetStatus`](genclient_runtime::k8s_openapi::api::apps::v1::StatefulSetStatus).
+/// Server-side apply configuration for [`StatefulSetStatus`](genclient_runtime::k8s_openapi::api::apps::v1::StatefulSetStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct StatefulSetStatusApply {
-    /// The value of `availableReplicas`.
+    /// Total number of available pods (ready for at least minReadySeconds) targeted by this statefulset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_replicas: Option<i32>,
-    /// The value of `collisionCount`.
+    /// collisionCount is the count of hash collisions for the StatefulSet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collision_count: Option<i32>,
-    /// The value of `conditions`.
+    /// Represents the latest available observations of a statefulset's current state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<v1::StatefulSetCondition>>,
-    /// The value of `currentReplicas`.
+    /// currentReplicas is the number of Pods created by the StatefulSet controller from the StatefulSet
+    /// version indicated by currentRevision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_replicas: Option<i32>,
     /// The value of `currentRevision`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_revision: Option<String>,
-    /// The value of `observedGeneration`.
+    /// observedGeneration is the most recent generation observed for this StatefulSet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// The value of `readyReplicas`.
+    /// readyReplicas is the number of pods created for this StatefulSet with a Ready Condition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready_replicas: Option<i32>,
-    /// The value of `replicas`.
+    /// replicas is the number of Pods created by the StatefulSet controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
     /// The value of `updateRevision`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub update_revision: Option<String>,
-    /// The value of `updatedReplicas`.
+    /// updatedReplicas is the number of Pods created by the StatefulSet controller from the StatefulSet
+    /// version indicated by updateRevision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated_replicas: Option<i32>,
 }
 
 impl StatefulSetStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

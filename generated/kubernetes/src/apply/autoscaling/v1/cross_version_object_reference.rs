@@ -5,24 +5,24 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`CrossVersionObjectReference`](genclient_runtime::k8s_openapi::api::autoscaling::v1::CrossVersionObjectReference).
+/// Server-side apply configuration for [`CrossVersionObjectReference`](genclient_runtime::k8s_openapi::api::autoscaling::v1::CrossVersionObjectReference).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct CrossVersionObjectReferenceApply {
-    /// The value of `apiVersion`.
+    /// apiVersion is the API version of the referent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_version: Option<String>,
-    /// The value of `kind`.
+    /// kind is the kind of the referent;.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// The value of `name`.
+    /// name is the name of the referent;.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl CrossVersionObjectReferenceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,21 +7,24 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::autoscaling::v1::CrossVersionObjectReferenceApply;
 
-/// What an apply sets of a [`HorizontalPodAutoscalerSpec`](genclient_runtime::k8s_openapi::api::autoscaling::v1::HorizontalPodAutoscalerSpec).
+/// Server-side apply configuration for [`HorizontalPodAutoscalerSpec`](genclient_runtime::k8s_openapi::api::autoscaling::v1::HorizontalPodAutoscalerSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct HorizontalPodAutoscalerSpecApply {
-    /// The value of `maxReplicas`.
+    /// maxReplicas is the upper limit for the number of pods that can be set by the autoscaler; cannot be
+    /// smaller than MinReplicas.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_replicas: Option<i32>,
-    /// The value of `minReplicas`.
+    /// minReplicas is the lower limit for the number of replicas to which the autoscaler can scale down.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_replicas: Option<i32>,
-    /// The value of `scaleTargetRef`.
+    /// scaleTargetRef is the reference to scaled resource; horizontal pod autoscaler will learn the current
+    /// resource consumption and will set the desired number of pods by using its Scale subresource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_target_ref: Option<CrossVersionObjectReferenceApply>,
-    /// The value of `targetCPUUtilizationPercentage`.
+    /// targetCPUUtilizationPercentage is the target average CPU utilization (represented as a percentage of
+    /// requested CPU) over all the pods; if not specified the default autoscaling policy will be used.
     #[serde(
         rename = "targetCPUUtilizationPercentage",
         skip_serializing_if = "Option::is_none"
@@ -30,7 +33,7 @@ pub struct HorizontalPodAutoscalerSpecApply {
 }
 
 impl HorizontalPodAutoscalerSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

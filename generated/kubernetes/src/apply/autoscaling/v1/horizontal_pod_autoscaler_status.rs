@@ -6,33 +6,36 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-/// What an apply sets of a [`HorizontalPodAutoscalerStatus`](genclient_runtime::k8s_openapi::api::autoscaling::v1::HorizontalPodAutoscalerStatus).
+/// Server-side apply configuration for [`HorizontalPodAutoscalerStatus`](genclient_runtime::k8s_openapi::api::autoscaling::v1::HorizontalPodAutoscalerStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct HorizontalPodAutoscalerStatusApply {
-    /// The value of `currentCPUUtilizationPercentage`.
+    /// currentCPUUtilizationPercentage is the current average CPU utilization over all pods, represented as
+    /// a percentage of requested CPU, e.g. 70 means that an average pod is using now 70% of its requested
+    /// CPU.
     #[serde(
         rename = "currentCPUUtilizationPercentage",
         skip_serializing_if = "Option::is_none"
     )]
     pub current_cpu_utilization_percentage: Option<i32>,
-    /// The value of `currentReplicas`.
+    /// currentReplicas is the current number of replicas of pods managed by this autoscaler.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_replicas: Option<i32>,
-    /// The value of `desiredReplicas`.
+    /// desiredReplicas is the desired number of replicas of pods managed by this autoscaler.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub desired_replicas: Option<i32>,
-    /// The value of `lastScaleTime`.
+    /// lastScaleTime is the last time the HorizontalPodAutoscaler scaled the number of pods; used by the
+    /// autoscaler to control how often the number of pods is changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_scale_time: Option<Time>,
-    /// The value of `observedGeneration`.
+    /// observedGeneration is the most recent generation observed by this autoscaler.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 }
 
 impl HorizontalPodAutoscalerStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,24 +7,24 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::autoscaling::v2::MetricTargetApply;
 
-/// What an apply sets of a [`ContainerResourceMetricSource`](genclient_runtime::k8s_openapi::api::autoscaling::v2::ContainerResourceMetricSource).
+/// Server-side apply configuration for [`ContainerResourceMetricSource`](genclient_runtime::k8s_openapi::api::autoscaling::v2::ContainerResourceMetricSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct ContainerResourceMetricSourceApply {
-    /// The value of `container`.
+    /// container is the name of the container in the pods of the scaling target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
-    /// The value of `name`.
+    /// name is the name of the resource in question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `target`.
+    /// target specifies the target value for the given metric.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<MetricTargetApply>,
 }
 
 impl ContainerResourceMetricSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -6,24 +6,24 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::api::autoscaling::v2;
 
-/// What an apply sets of a [`ContainerResourceMetricStatus`](genclient_runtime::k8s_openapi::api::autoscaling::v2::ContainerResourceMetricStatus).
+/// Server-side apply configuration for [`ContainerResourceMetricStatus`](genclient_runtime::k8s_openapi::api::autoscaling::v2::ContainerResourceMetricStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct ContainerResourceMetricStatusApply {
-    /// The value of `container`.
+    /// container is the name of the container in the pods of the scaling target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
-    /// The value of `current`.
+    /// current contains the current value for the given metric.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current: Option<v2::MetricValueStatus>,
-    /// The value of `name`.
+    /// name is the name of the resource in question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl ContainerResourceMetricStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

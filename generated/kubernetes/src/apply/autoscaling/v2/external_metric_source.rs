@@ -7,21 +7,21 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::autoscaling::v2::{MetricIdentifierApply, MetricTargetApply};
 
-/// What an apply sets of a [`ExternalMetricSource`](genclient_runtime::k8s_openapi::api::autoscaling::v2::ExternalMetricSource).
+/// Server-side apply configuration for [`ExternalMetricSource`](genclient_runtime::k8s_openapi::api::autoscaling::v2::ExternalMetricSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct ExternalMetricSourceApply {
-    /// The value of `metric`.
+    /// metric identifies the target metric by name and selector.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metric: Option<MetricIdentifierApply>,
-    /// The value of `target`.
+    /// target specifies the target value for the given metric.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<MetricTargetApply>,
 }
 
 impl ExternalMetricSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

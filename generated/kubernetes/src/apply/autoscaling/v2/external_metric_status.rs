@@ -8,21 +8,21 @@ use genclient_runtime::k8s_openapi::api::autoscaling::v2;
 
 use crate::apply::autoscaling::v2::MetricIdentifierApply;
 
-/// What an apply sets of a [`ExternalMetricStatus`](genclient_runtime::k8s_openapi::api::autoscaling::v2::ExternalMetricStatus).
+/// Server-side apply configuration for [`ExternalMetricStatus`](genclient_runtime::k8s_openapi::api::autoscaling::v2::ExternalMetricStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct ExternalMetricStatusApply {
-    /// The value of `current`.
+    /// current contains the current value for the given metric.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current: Option<v2::MetricValueStatus>,
-    /// The value of `metric`.
+    /// metric identifies the target metric by name and selector.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metric: Option<MetricIdentifierApply>,
 }
 
 impl ExternalMetricStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

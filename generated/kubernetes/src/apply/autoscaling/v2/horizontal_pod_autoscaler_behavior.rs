@@ -7,21 +7,21 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::autoscaling::v2::HPAScalingRulesApply;
 
-/// What an apply sets of a [`HorizontalPodAutoscalerBehavior`](genclient_runtime::k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerBehavior).
+/// Server-side apply configuration for [`HorizontalPodAutoscalerBehavior`](genclient_runtime::k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerBehavior).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct HorizontalPodAutoscalerBehaviorApply {
-    /// The value of `scaleDown`.
+    /// scaleDown is scaling policy for scaling Down.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_down: Option<HPAScalingRulesApply>,
-    /// The value of `scaleUp`.
+    /// scaleUp is scaling policy for scaling Up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_up: Option<HPAScalingRulesApply>,
 }
 
 impl HorizontalPodAutoscalerBehaviorApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -10,30 +10,33 @@ use crate::apply::autoscaling::v2::{
     MetricSpecApply,
 };
 
-/// What an apply sets of a [`HorizontalPodAutoscalerSpec`](genclient_runtime::k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerSpec).
+/// Server-side apply configuration for [`HorizontalPodAutoscalerSpec`](genclient_runtime::k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct HorizontalPodAutoscalerSpecApply {
-    /// The value of `behavior`.
+    /// behavior configures the scaling behavior of the target in both Up and Down directions (scaleUp and
+    /// scaleDown fields respectively).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub behavior: Option<HorizontalPodAutoscalerBehaviorApply>,
-    /// The value of `maxReplicas`.
+    /// maxReplicas is the upper limit for the number of replicas to which the autoscaler can scale up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_replicas: Option<i32>,
-    /// The value of `metrics`.
+    /// metrics contains the specifications for which to use to calculate the desired replica count (the
+    /// maximum replica count across all metrics will be used).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metrics: Option<Vec<MetricSpecApply>>,
-    /// The value of `minReplicas`.
+    /// minReplicas is the lower limit for the number of replicas to which the autoscaler can scale down.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_replicas: Option<i32>,
-    /// The value of `scaleTargetRef`.
+    /// scaleTargetRef points to the target resource to scale, and is used to the pods for which metrics
+    /// should be collected, as well as to actually change the replica count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_target_ref: Option<CrossVersionObjectReferenceApply>,
 }
 
 impl HorizontalPodAutoscalerSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

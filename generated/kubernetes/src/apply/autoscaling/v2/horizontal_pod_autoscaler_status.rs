@@ -10,33 +10,37 @@ use crate::apply::autoscaling::v2::{
     HorizontalPodAutoscalerConditionApply, MetricStatusApply,
 };
 
-/// What an apply sets of a [`HorizontalPodAutoscalerStatus`](genclient_runtime::k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerStatus).
+/// Server-side apply configuration for [`HorizontalPodAutoscalerStatus`](genclient_runtime::k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct HorizontalPodAutoscalerStatusApply {
-    /// The value of `conditions`.
+    /// conditions is the set of conditions required for this autoscaler to scale its target, and indicates
+    /// whether or not those conditions are met.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<HorizontalPodAutoscalerConditionApply>>,
-    /// The value of `currentMetrics`.
+    /// currentMetrics is the last read state of the metrics used by this autoscaler.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_metrics: Option<Vec<MetricStatusApply>>,
-    /// The value of `currentReplicas`.
+    /// currentReplicas is current number of replicas of pods managed by this autoscaler, as last seen by
+    /// the autoscaler.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_replicas: Option<i32>,
-    /// The value of `desiredReplicas`.
+    /// desiredReplicas is the desired number of replicas of pods managed by this autoscaler, as last
+    /// calculated by the autoscaler.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub desired_replicas: Option<i32>,
-    /// The value of `lastScaleTime`.
+    /// lastScaleTime is the last time the HorizontalPodAutoscaler scaled the number of pods, used by the
+    /// autoscaler to control how often the number of pods is changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_scale_time: Option<Time>,
-    /// The value of `observedGeneration`.
+    /// observedGeneration is the most recent generation observed by this autoscaler.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 }
 
 impl HorizontalPodAutoscalerStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,24 +5,24 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`HPAScalingPolicy`](genclient_runtime::k8s_openapi::api::autoscaling::v2::HPAScalingPolicy).
+/// Server-side apply configuration for [`HPAScalingPolicy`](genclient_runtime::k8s_openapi::api::autoscaling::v2::HPAScalingPolicy).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct HPAScalingPolicyApply {
-    /// The value of `periodSeconds`.
+    /// periodSeconds specifies the window of time for which the policy should hold true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period_seconds: Option<i32>,
-    /// The value of `type`.
+    /// type is used to specify the scaling policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
-    /// The value of `value`.
+    /// value contains the amount of change which is permitted by the policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<i32>,
 }
 
 impl HPAScalingPolicyApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -8,27 +8,29 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::apply::autoscaling::v2::HPAScalingPolicyApply;
 
-/// What an apply sets of a [`HPAScalingRules`](genclient_runtime::k8s_openapi::api::autoscaling::v2::HPAScalingRules).
+/// Server-side apply configuration for [`HPAScalingRules`](genclient_runtime::k8s_openapi::api::autoscaling::v2::HPAScalingRules).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct HPAScalingRulesApply {
-    /// The value of `policies`.
+    /// policies is a list of potential scaling polices which can be used during scaling.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policies: Option<Vec<HPAScalingPolicyApply>>,
-    /// The value of `selectPolicy`.
+    /// selectPolicy is used to specify which policy should be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub select_policy: Option<String>,
-    /// The value of `stabilizationWindowSeconds`.
+    /// stabilizationWindowSeconds is the number of seconds for which past recommendations should be
+    /// considered while scaling up or scaling down.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stabilization_window_seconds: Option<i32>,
-    /// The value of `tolerance`.
+    /// tolerance is the tolerance on the ratio between the current and desired metric value under which no
+    /// updates are made to the desired number of replicas (e.g. 0.01 for 1%).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<Quantity>,
 }
 
 impl HPAScalingRulesApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,21 +7,23 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::meta::v1::LabelSelectorApply;
 
-/// What an apply sets of a [`MetricIdentifier`](genclient_runtime::k8s_openapi::api::autoscaling::v2::MetricIdentifier).
+/// Server-side apply configuration for [`MetricIdentifier`](genclient_runtime::k8s_openapi::api::autoscaling::v2::MetricIdentifier).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct MetricIdentifierApply {
-    /// The value of `name`.
+    /// name is the name of the given metric.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `selector`.
+    /// selector is the string-encoded form of a standard kubernetes label selector for the given metric
+    /// When set, it is passed as an additional parameter to the metrics server for more specific metrics
+    /// scoping.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<LabelSelectorApply>,
 }
 
 impl MetricIdentifierApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

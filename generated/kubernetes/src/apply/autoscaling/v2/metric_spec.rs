@@ -10,33 +10,38 @@ use crate::apply::autoscaling::v2::{
     ObjectMetricSourceApply, PodsMetricSourceApply, ResourceMetricSourceApply,
 };
 
-/// What an apply sets of a [`MetricSpec`](genclient_runtime::k8s_openapi::api::autoscaling::v2::MetricSpec).
+/// Server-side apply configuration for [`MetricSpec`](genclient_runtime::k8s_openapi::api::autoscaling::v2::MetricSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct MetricSpecApply {
-    /// The value of `containerResource`.
+    /// containerResource refers to a resource metric (such as those specified in requests and limits) known
+    /// to Kubernetes describing a single container in each pod of the current scale target (e.g. CPU or
+    /// memory).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container_resource: Option<ContainerResourceMetricSourceApply>,
-    /// The value of `external`.
+    /// external refers to a global metric that is not associated with any Kubernetes object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external: Option<ExternalMetricSourceApply>,
-    /// The value of `object`.
+    /// object refers to a metric describing a single kubernetes object (for example, hits-per-second on an
+    /// Ingress object).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<ObjectMetricSourceApply>,
-    /// The value of `pods`.
+    /// pods refers to a metric describing each pod in the current scale target (for example,
+    /// transactions-processed-per-second).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pods: Option<PodsMetricSourceApply>,
-    /// The value of `resource`.
+    /// resource refers to a resource metric (such as those specified in requests and limits) known to
+    /// Kubernetes describing each pod in the current scale target (e.g. CPU or memory).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource: Option<ResourceMetricSourceApply>,
-    /// The value of `type`.
+    /// type is the type of metric source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
 }
 
 impl MetricSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -10,33 +10,38 @@ use crate::apply::autoscaling::v2::{
     ObjectMetricStatusApply, PodsMetricStatusApply, ResourceMetricStatusApply,
 };
 
-/// What an apply sets of a [`MetricStatus`](genclient_runtime::k8s_openapi::api::autoscaling::v2::MetricStatus).
+/// Server-side apply configuration for [`MetricStatus`](genclient_runtime::k8s_openapi::api::autoscaling::v2::MetricStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct MetricStatusApply {
-    /// The value of `containerResource`.
+    /// containerResource refers to a resource metric (such as those specified in requests and limits) known
+    /// to Kubernetes describing a single container in each pod in the current scale target (e.g. CPU or
+    /// memory).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container_resource: Option<ContainerResourceMetricStatusApply>,
-    /// The value of `external`.
+    /// external refers to a global metric that is not associated with any Kubernetes object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external: Option<ExternalMetricStatusApply>,
-    /// The value of `object`.
+    /// object refers to a metric describing a single kubernetes object (for example, hits-per-second on an
+    /// Ingress object).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<ObjectMetricStatusApply>,
-    /// The value of `pods`.
+    /// pods refers to a metric describing each pod in the current scale target (for example,
+    /// transactions-processed-per-second).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pods: Option<PodsMetricStatusApply>,
-    /// The value of `resource`.
+    /// resource refers to a resource metric (such as those specified in requests and limits) known to
+    /// Kubernetes describing each pod in the current scale target (e.g. CPU or memory).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource: Option<ResourceMetricStatusApply>,
-    /// The value of `type`.
+    /// type is the type of metric source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
 }
 
 impl MetricStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

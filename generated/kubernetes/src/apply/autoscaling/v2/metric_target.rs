@@ -6,27 +6,29 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-/// What an apply sets of a [`MetricTarget`](genclient_runtime::k8s_openapi::api::autoscaling::v2::MetricTarget).
+/// Server-side apply configuration for [`MetricTarget`](genclient_runtime::k8s_openapi::api::autoscaling::v2::MetricTarget).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct MetricTargetApply {
-    /// The value of `averageUtilization`.
+    /// averageUtilization is the target value of the average of the resource metric across all relevant
+    /// pods, represented as a percentage of the requested value of the resource for the pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub average_utilization: Option<i32>,
-    /// The value of `averageValue`.
+    /// averageValue is the target value of the average of the metric across all relevant pods (as a
+    /// quantity).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub average_value: Option<Quantity>,
-    /// The value of `type`.
+    /// type represents whether the metric type is Utilization, Value, or AverageValue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
-    /// The value of `value`.
+    /// value is the target value of the metric (as a quantity).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Quantity>,
 }
 
 impl MetricTargetApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -9,24 +9,24 @@ use crate::apply::autoscaling::v2::{
     CrossVersionObjectReferenceApply, MetricIdentifierApply, MetricTargetApply,
 };
 
-/// What an apply sets of a [`ObjectMetricSource`](genclient_runtime::k8s_openapi::api::autoscaling::v2::ObjectMetricSource).
+/// Server-side apply configuration for [`ObjectMetricSource`](genclient_runtime::k8s_openapi::api::autoscaling::v2::ObjectMetricSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ObjectMetricSourceApply {
-    /// The value of `describedObject`.
+    /// describedObject specifies the descriptions of a object,such as kind,name apiVersion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub described_object: Option<CrossVersionObjectReferenceApply>,
-    /// The value of `metric`.
+    /// metric identifies the target metric by name and selector.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metric: Option<MetricIdentifierApply>,
-    /// The value of `target`.
+    /// target specifies the target value for the given metric.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<MetricTargetApply>,
 }
 
 impl ObjectMetricSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -10,24 +10,24 @@ use crate::apply::autoscaling::v2::{
     CrossVersionObjectReferenceApply, MetricIdentifierApply,
 };
 
-/// What an apply sets of a [`ObjectMetricStatus`](genclient_runtime::k8s_openapi::api::autoscaling::v2::ObjectMetricStatus).
+/// Server-side apply configuration for [`ObjectMetricStatus`](genclient_runtime::k8s_openapi::api::autoscaling::v2::ObjectMetricStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ObjectMetricStatusApply {
-    /// The value of `current`.
+    /// current contains the current value for the given metric.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current: Option<v2::MetricValueStatus>,
-    /// The value of `describedObject`.
+    /// describedObject specifies the descriptions of a object,such as kind,name apiVersion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub described_object: Option<CrossVersionObjectReferenceApply>,
-    /// The value of `metric`.
+    /// metric identifies the target metric by name and selector.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metric: Option<MetricIdentifierApply>,
 }
 
 impl ObjectMetricStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

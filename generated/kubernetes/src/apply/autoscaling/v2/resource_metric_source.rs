@@ -7,21 +7,21 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::autoscaling::v2::MetricTargetApply;
 
-/// What an apply sets of a [`ResourceMetricSource`](genclient_runtime::k8s_openapi::api::autoscaling::v2::ResourceMetricSource).
+/// Server-side apply configuration for [`ResourceMetricSource`](genclient_runtime::k8s_openapi::api::autoscaling::v2::ResourceMetricSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct ResourceMetricSourceApply {
-    /// The value of `name`.
+    /// name is the name of the resource in question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `target`.
+    /// target specifies the target value for the given metric.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<MetricTargetApply>,
 }
 
 impl ResourceMetricSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

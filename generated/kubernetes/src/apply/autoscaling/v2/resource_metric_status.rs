@@ -6,21 +6,21 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::api::autoscaling::v2;
 
-/// What an apply sets of a [`ResourceMetricStatus`](genclient_runtime::k8s_openapi::api::autoscaling::v2::ResourceMetricStatus).
+/// Server-side apply configuration for [`ResourceMetricStatus`](genclient_runtime::k8s_openapi::api::autoscaling::v2::ResourceMetricStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct ResourceMetricStatusApply {
-    /// The value of `current`.
+    /// current contains the current value for the given metric.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current: Option<v2::MetricValueStatus>,
-    /// The value of `name`.
+    /// name is the name of the resource in question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl ResourceMetricStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

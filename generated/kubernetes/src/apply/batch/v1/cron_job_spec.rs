@@ -7,30 +7,31 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::batch::v1::JobTemplateSpecApply;
 
-/// What an apply sets of a [`CronJobSpec`](genclient_runtime::k8s_openapi::api::batch::v1::CronJobSpec).
+/// Server-side apply configuration for [`CronJobSpec`](genclient_runtime::k8s_openapi::api::batch::v1::CronJobSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct CronJobSpecApply {
-    /// The value of `concurrencyPolicy`.
+    /// Specifies how to treat concurrent executions of a Job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub concurrency_policy: Option<String>,
-    /// The value of `failedJobsHistoryLimit`.
+    /// The number of failed finished jobs to retain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_jobs_history_limit: Option<i32>,
-    /// The value of `jobTemplate`.
+    /// Specifies the job that will be created when executing a CronJob.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job_template: Option<JobTemplateSpecApply>,
     /// The value of `schedule`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schedule: Option<String>,
-    /// The value of `startingDeadlineSeconds`.
+    /// Optional deadline in seconds for starting the job if it misses scheduled time for any reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub starting_deadline_seconds: Option<i64>,
-    /// The value of `successfulJobsHistoryLimit`.
+    /// The number of successful finished jobs to retain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub successful_jobs_history_limit: Option<i32>,
-    /// The value of `suspend`.
+    /// This flag tells the controller to suspend subsequent executions, it does not apply to already
+    /// started executions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suspend: Option<bool>,
     /// The value of `timeZone`.
@@ -39,7 +40,7 @@ pub struct CronJobSpecApply {
 }
 
 impl CronJobSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

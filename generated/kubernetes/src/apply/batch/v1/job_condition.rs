@@ -6,33 +6,33 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-/// What an apply sets of a [`JobCondition`](genclient_runtime::k8s_openapi::api::batch::v1::JobCondition).
+/// Server-side apply configuration for [`JobCondition`](genclient_runtime::k8s_openapi::api::batch::v1::JobCondition).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct JobConditionApply {
-    /// The value of `lastProbeTime`.
+    /// Last time the condition was checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_probe_time: Option<Time>,
-    /// The value of `lastTransitionTime`.
+    /// Last time the condition transit from one status to another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Time>,
-    /// The value of `message`.
+    /// Human readable message indicating details about last transition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The value of `reason`.
+    /// (brief) reason for the condition's last transition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The value of `status`.
+    /// Status of the condition, one of True, False, Unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// The value of `type`.
+    /// Type of job condition, Complete or Failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
 }
 
 impl JobConditionApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

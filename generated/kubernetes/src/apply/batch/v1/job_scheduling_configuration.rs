@@ -12,27 +12,27 @@ use crate::apply::scheduling::v1alpha3::{
     WorkloadPodGroupResourceClaimApply, WorkloadPodGroupSchedulingConstraintsApply,
 };
 
-/// What an apply sets of a [`JobSchedulingConfiguration`](genclient_runtime::k8s_openapi::api::batch::v1::JobSchedulingConfiguration).
+/// Server-side apply configuration for [`JobSchedulingConfiguration`](genclient_runtime::k8s_openapi::api::batch::v1::JobSchedulingConfiguration).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct JobSchedulingConfigurationApply {
-    /// The value of `disruptionMode`.
+    /// DisruptionMode defines the mode in which the Job's pods can be disrupted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disruption_mode: Option<WorkloadPodGroupDisruptionMode>,
-    /// The value of `resourceClaims`.
+    /// ResourceClaims defines which ResourceClaims may be shared among Pods in the Job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_claims: Option<Vec<WorkloadPodGroupResourceClaimApply>>,
-    /// The value of `schedulingConstraints`.
+    /// SchedulingConstraints defines scheduling constraints (e.g. topology) for the Job's pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling_constraints: Option<WorkloadPodGroupSchedulingConstraintsApply>,
-    /// The value of `schedulingPolicy`.
+    /// SchedulingPolicy defines the scheduling policy for this Job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling_policy: Option<WorkloadPodGroupSchedulingPolicy>,
 }
 
 impl JobSchedulingConfigurationApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -11,66 +11,69 @@ use crate::apply::batch::v1::{
 use crate::apply::core::v1::PodTemplateSpecApply;
 use crate::apply::meta::v1::LabelSelectorApply;
 
-/// What an apply sets of a [`JobSpec`](genclient_runtime::k8s_openapi::api::batch::v1::JobSpec).
+/// Server-side apply configuration for [`JobSpec`](genclient_runtime::k8s_openapi::api::batch::v1::JobSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct JobSpecApply {
-    /// The value of `activeDeadlineSeconds`.
+    /// Specifies the duration in seconds relative to the startTime that the job may be continuously active
+    /// before the system tries to terminate it; value must be positive integer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active_deadline_seconds: Option<i64>,
-    /// The value of `backoffLimit`.
+    /// Specifies the number of retries before marking this job failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backoff_limit: Option<i32>,
-    /// The value of `backoffLimitPerIndex`.
+    /// Specifies the limit for the number of retries within an index before marking this index as failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backoff_limit_per_index: Option<i32>,
-    /// The value of `completionMode`.
+    /// completionMode specifies how Pod completions are tracked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completion_mode: Option<String>,
-    /// The value of `completions`.
+    /// Specifies the desired number of successfully finished pods the job should be run with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completions: Option<i32>,
-    /// The value of `managedBy`.
+    /// ManagedBy field indicates the controller that manages a Job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub managed_by: Option<String>,
-    /// The value of `manualSelector`.
+    /// manualSelector controls generation of pod labels and pod selectors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub manual_selector: Option<bool>,
-    /// The value of `maxFailedIndexes`.
+    /// Specifies the maximal number of failed indexes before marking the Job as failed, when
+    /// backoffLimitPerIndex is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_failed_indexes: Option<i32>,
-    /// The value of `parallelism`.
+    /// Specifies the maximum desired number of pods the job should run at any given time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parallelism: Option<i32>,
-    /// The value of `podFailurePolicy`.
+    /// Specifies the policy of handling failed pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod_failure_policy: Option<PodFailurePolicyApply>,
-    /// The value of `podReplacementPolicy`.
+    /// podReplacementPolicy specifies when to create replacement Pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod_replacement_policy: Option<String>,
-    /// The value of `scheduling`.
+    /// scheduling defines the Workload-aware Scheduling configuration for this Job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling: Option<JobSchedulingConfigurationApply>,
-    /// The value of `selector`.
+    /// A label query over pods that should match the pod count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<LabelSelectorApply>,
-    /// The value of `successPolicy`.
+    /// successPolicy specifies the policy when the Job can be declared as succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub success_policy: Option<SuccessPolicyApply>,
-    /// The value of `suspend`.
+    /// suspend specifies whether the Job controller should create Pods or not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suspend: Option<bool>,
-    /// The value of `template`.
+    /// Describes the pod that will be created when executing a job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub template: Option<PodTemplateSpecApply>,
-    /// The value of `ttlSecondsAfterFinished`.
+    /// ttlSecondsAfterFinished limits the lifetime of a Job that has finished execution (either Complete or
+    /// Failed).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_seconds_after_finished: Option<i32>,
 }
 
 impl JobSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -9,48 +9,50 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::apply::batch::v1::JobConditionApply;
 
-/// What an apply sets of a [`JobStatus`](genclient_runtime::k8s_openapi::api::batch::v1::JobStatus).
+/// Server-side apply configuration for [`JobStatus`](genclient_runtime::k8s_openapi::api::batch::v1::JobStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct JobStatusApply {
-    /// The value of `active`.
+    /// The number of pending and running pods which are not terminating (without a deletionTimestamp).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active: Option<i32>,
-    /// The value of `completedIndexes`.
+    /// completedIndexes holds the completed indexes when .spec.completionMode = "Indexed" in a text format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completed_indexes: Option<String>,
-    /// The value of `completionTime`.
+    /// Represents time when the job was completed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completion_time: Option<Time>,
-    /// The value of `conditions`.
+    /// The latest available observations of an object's current state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<JobConditionApply>>,
-    /// The value of `failed`.
+    /// The number of pods which reached phase Failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<i32>,
-    /// The value of `failedIndexes`.
+    /// FailedIndexes holds the failed indexes when spec.backoffLimitPerIndex is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_indexes: Option<String>,
-    /// The value of `ready`.
+    /// The number of active pods which have a Ready condition and are not terminating (without a
+    /// deletionTimestamp).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready: Option<i32>,
-    /// The value of `startTime`.
+    /// Represents time when the job controller started processing a job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_time: Option<Time>,
-    /// The value of `succeeded`.
+    /// The number of pods which reached phase Succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub succeeded: Option<i32>,
-    /// The value of `terminating`.
+    /// The number of pods which are terminating (in phase Pending or Running and have a deletionTimestamp).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terminating: Option<i32>,
-    /// The value of `uncountedTerminatedPods`.
+    /// uncountedTerminatedPods holds the UIDs of Pods that have terminated but the job controller hasn't
+    /// yet accounted for in the status counters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uncounted_terminated_pods: Option<v1::UncountedTerminatedPods>,
 }
 
 impl JobStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -8,21 +8,21 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMet
 
 use crate::apply::batch::v1::JobSpecApply;
 
-/// What an apply sets of a [`JobTemplateSpec`](genclient_runtime::k8s_openapi::api::batch::v1::JobTemplateSpec).
+/// Server-side apply configuration for [`JobTemplateSpec`](genclient_runtime::k8s_openapi::api::batch::v1::JobTemplateSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct JobTemplateSpecApply {
-    /// The value of `metadata`.
+    /// Standard object's metadata of the jobs created from this template.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<ObjectMeta>,
-    /// The value of `spec`.
+    /// Specification of the desired behavior of the job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<JobSpecApply>,
 }
 
 impl JobTemplateSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::batch::v1::PodFailurePolicyRuleApply;
 
-/// What an apply sets of a [`PodFailurePolicy`](genclient_runtime::k8s_openapi::api::batch::v1::PodFailurePolicy).
+/// Server-side apply configuration for [`PodFailurePolicy`](genclient_runtime::k8s_openapi::api::batch::v1::PodFailurePolicy).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct PodFailurePolicyApply {
-    /// The value of `rules`.
+    /// A list of pod failure policy rules.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rules: Option<Vec<PodFailurePolicyRuleApply>>,
 }
 
 impl PodFailurePolicyApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,24 +5,24 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`PodFailurePolicyOnExitCodesRequirement`](genclient_runtime::k8s_openapi::api::batch::v1::PodFailurePolicyOnExitCodesRequirement).
+/// Server-side apply configuration for [`PodFailurePolicyOnExitCodesRequirement`](genclient_runtime::k8s_openapi::api::batch::v1::PodFailurePolicyOnExitCodesRequirement).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PodFailurePolicyOnExitCodesRequirementApply {
-    /// The value of `containerName`.
+    /// Restricts the check for exit codes to the container with the specified name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container_name: Option<String>,
-    /// The value of `operator`.
+    /// Represents the relationship between the container exit code(s) and the specified values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operator: Option<String>,
-    /// The value of `values`.
+    /// Specifies the set of values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub values: Option<Vec<i32>>,
 }
 
 impl PodFailurePolicyOnExitCodesRequirementApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`PodFailurePolicyOnPodConditionsPattern`](genclient_runtime::k8s_openapi::api::batch::v1::PodFailurePolicyOnPodConditionsPattern).
+/// Server-side apply configuration for [`PodFailurePolicyOnPodConditionsPattern`](genclient_runtime::k8s_openapi::api::batch::v1::PodFailurePolicyOnPodConditionsPattern).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PodFailurePolicyOnPodConditionsPatternApply {
-    /// The value of `status`.
+    /// Specifies the required Pod condition status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// The value of `type`.
+    /// Specifies the required Pod condition type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
 }
 
 impl PodFailurePolicyOnPodConditionsPatternApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -10,24 +10,24 @@ use crate::apply::batch::v1::{
     PodFailurePolicyOnPodConditionsPatternApply,
 };
 
-/// What an apply sets of a [`PodFailurePolicyRule`](genclient_runtime::k8s_openapi::api::batch::v1::PodFailurePolicyRule).
+/// Server-side apply configuration for [`PodFailurePolicyRule`](genclient_runtime::k8s_openapi::api::batch::v1::PodFailurePolicyRule).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PodFailurePolicyRuleApply {
-    /// The value of `action`.
+    /// Specifies the action taken on a pod failure when the requirements are satisfied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
-    /// The value of `onExitCodes`.
+    /// Represents the requirement on the container exit codes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_exit_codes: Option<PodFailurePolicyOnExitCodesRequirementApply>,
-    /// The value of `onPodConditions`.
+    /// Represents the requirement on the pod conditions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_pod_conditions: Option<Vec<PodFailurePolicyOnPodConditionsPatternApply>>,
 }
 
 impl PodFailurePolicyRuleApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -6,7 +6,7 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::api::batch::v1;
 
-/// What an apply sets of a [`SuccessPolicy`](genclient_runtime::k8s_openapi::api::batch::v1::SuccessPolicy).
+/// Server-side apply configuration for [`SuccessPolicy`](genclient_runtime::k8s_openapi::api::batch::v1::SuccessPolicy).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
@@ -17,7 +17,7 @@ pub struct SuccessPolicyApply {
 }
 
 impl SuccessPolicyApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

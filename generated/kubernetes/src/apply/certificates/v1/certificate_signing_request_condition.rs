@@ -6,33 +6,33 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-/// What an apply sets of a [`CertificateSigningRequestCondition`](genclient_runtime::k8s_openapi::api::certificates::v1::CertificateSigningRequestCondition).
+/// Server-side apply configuration for [`CertificateSigningRequestCondition`](genclient_runtime::k8s_openapi::api::certificates::v1::CertificateSigningRequestCondition).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct CertificateSigningRequestConditionApply {
-    /// The value of `lastTransitionTime`.
+    /// lastTransitionTime is the time the condition last transitioned from one status to another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Time>,
-    /// The value of `lastUpdateTime`.
+    /// lastUpdateTime is the time of the last update to this condition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_update_time: Option<Time>,
-    /// The value of `message`.
+    /// message contains a human readable message with details about the request state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The value of `reason`.
+    /// reason indicates a brief reason for the request state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The value of `status`.
+    /// status of the condition, one of True, False, Unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// The value of `type`.
+    /// type of the condition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
 }
 
 impl CertificateSigningRequestConditionApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

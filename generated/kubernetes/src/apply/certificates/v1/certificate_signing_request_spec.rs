@@ -8,39 +8,39 @@ use std::collections::BTreeMap;
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::ByteString;
 
-/// What an apply sets of a [`CertificateSigningRequestSpec`](genclient_runtime::k8s_openapi::api::certificates::v1::CertificateSigningRequestSpec).
+/// Server-side apply configuration for [`CertificateSigningRequestSpec`](genclient_runtime::k8s_openapi::api::certificates::v1::CertificateSigningRequestSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct CertificateSigningRequestSpecApply {
-    /// The value of `expirationSeconds`.
+    /// expirationSeconds is the requested duration of validity of the issued certificate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expiration_seconds: Option<i32>,
-    /// The value of `extra`.
+    /// extra contains extra attributes of the user that created the CertificateSigningRequest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra: Option<BTreeMap<String, Vec<String>>>,
-    /// The value of `groups`.
+    /// groups contains group membership of the user that created the CertificateSigningRequest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub groups: Option<Vec<String>>,
-    /// The value of `request`.
+    /// request contains an x509 certificate signing request encoded in a "CERTIFICATE REQUEST" PEM block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<ByteString>,
-    /// The value of `signerName`.
+    /// signerName indicates the requested signer, and is a qualified name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signer_name: Option<String>,
-    /// The value of `uid`.
+    /// uid contains the uid of the user that created the CertificateSigningRequest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uid: Option<String>,
-    /// The value of `usages`.
+    /// usages specifies a set of key usages requested in the issued certificate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usages: Option<Vec<String>>,
-    /// The value of `username`.
+    /// username contains the name of the user that created the CertificateSigningRequest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub username: Option<String>,
 }
 
 impl CertificateSigningRequestSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

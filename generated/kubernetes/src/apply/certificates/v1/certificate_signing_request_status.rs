@@ -8,21 +8,22 @@ use genclient_runtime::k8s_openapi::ByteString;
 
 use crate::apply::certificates::v1::CertificateSigningRequestConditionApply;
 
-/// What an apply sets of a [`CertificateSigningRequestStatus`](genclient_runtime::k8s_openapi::api::certificates::v1::CertificateSigningRequestStatus).
+/// Server-side apply configuration for [`CertificateSigningRequestStatus`](genclient_runtime::k8s_openapi::api::certificates::v1::CertificateSigningRequestStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct CertificateSigningRequestStatusApply {
-    /// The value of `certificate`.
+    /// certificate is populated with an issued certificate by the signer after an Approved condition is
+    /// present.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certificate: Option<ByteString>,
-    /// The value of `conditions`.
+    /// conditions applied to the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<CertificateSigningRequestConditionApply>>,
 }
 
 impl CertificateSigningRequestStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

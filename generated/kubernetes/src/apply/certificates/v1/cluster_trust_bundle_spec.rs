@@ -5,21 +5,22 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`ClusterTrustBundleSpec`](genclient_runtime::k8s_openapi::api::certificates::v1::ClusterTrustBundleSpec).
+/// Server-side apply configuration for [`ClusterTrustBundleSpec`](genclient_runtime::k8s_openapi::api::certificates::v1::ClusterTrustBundleSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ClusterTrustBundleSpecApply {
-    /// The value of `signerName`.
+    /// signerName indicates the associated signer, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signer_name: Option<String>,
-    /// The value of `trustBundle`.
+    /// trustBundle contains the individual X.509 trust anchors for this bundle, as PEM bundle of
+    /// PEM-wrapped, DER-formatted X.509 certificates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trust_bundle: Option<String>,
 }
 
 impl ClusterTrustBundleSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

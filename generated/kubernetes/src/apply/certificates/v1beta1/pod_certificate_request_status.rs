@@ -8,30 +8,30 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::apply::meta::v1::ConditionApply;
 
-/// What an apply sets of a [`PodCertificateRequestStatus`](genclient_runtime::k8s_openapi::api::certificates::v1beta1::PodCertificateRequestStatus).
+/// Server-side apply configuration for [`PodCertificateRequestStatus`](genclient_runtime::k8s_openapi::api::certificates::v1beta1::PodCertificateRequestStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PodCertificateRequestStatusApply {
-    /// The value of `beginRefreshAt`.
+    /// beginRefreshAt is the time at which the kubelet should begin trying to refresh the certificate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub begin_refresh_at: Option<Time>,
-    /// The value of `certificateChain`.
+    /// certificateChain is populated with an issued certificate by the signer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certificate_chain: Option<String>,
-    /// The value of `conditions`.
+    /// conditions applied to the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<ConditionApply>>,
-    /// The value of `notAfter`.
+    /// notAfter is the time at which the certificate expires.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_after: Option<Time>,
-    /// The value of `notBefore`.
+    /// notBefore is the time at which the certificate becomes valid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Time>,
 }
 
 impl PodCertificateRequestStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

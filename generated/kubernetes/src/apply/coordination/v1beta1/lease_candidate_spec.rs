@@ -6,33 +6,33 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 
-/// What an apply sets of a [`LeaseCandidateSpec`](genclient_runtime::k8s_openapi::api::coordination::v1beta1::LeaseCandidateSpec).
+/// Server-side apply configuration for [`LeaseCandidateSpec`](genclient_runtime::k8s_openapi::api::coordination::v1beta1::LeaseCandidateSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct LeaseCandidateSpecApply {
-    /// The value of `binaryVersion`.
+    /// binaryVersion is the binary version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub binary_version: Option<String>,
-    /// The value of `emulationVersion`.
+    /// emulationVersion is the emulation version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub emulation_version: Option<String>,
-    /// The value of `leaseName`.
+    /// leaseName is the name of the lease for which this candidate is contending.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease_name: Option<String>,
-    /// The value of `pingTime`.
+    /// pingTime is the last time that the server has requested the LeaseCandidate to renew.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ping_time: Option<MicroTime>,
-    /// The value of `renewTime`.
+    /// renewTime is the time that the LeaseCandidate was last updated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renew_time: Option<MicroTime>,
-    /// The value of `strategy`.
+    /// strategy is the strategy that coordinated leader election will use for picking the leader.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strategy: Option<String>,
 }
 
 impl LeaseCandidateSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,24 +7,26 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::{NodeAffinityApply, PodAffinityApply, PodAntiAffinityApply};
 
-/// What an apply sets of a [`Affinity`](genclient_runtime::k8s_openapi::api::core::v1::Affinity).
+/// Server-side apply configuration for [`Affinity`](genclient_runtime::k8s_openapi::api::core::v1::Affinity).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct AffinityApply {
-    /// The value of `nodeAffinity`.
+    /// Describes node affinity scheduling rules for the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_affinity: Option<NodeAffinityApply>,
-    /// The value of `podAffinity`.
+    /// Describes pod affinity scheduling rules (e.g. co-locate this pod in the same node, zone, etc. as
+    /// some other pod(s)).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod_affinity: Option<PodAffinityApply>,
-    /// The value of `podAntiAffinity`.
+    /// Describes pod anti-affinity scheduling rules (e.g. avoid putting this pod in the same node, zone,
+    /// etc. as some other pod(s)).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod_anti_affinity: Option<PodAntiAffinityApply>,
 }
 
 impl AffinityApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`AppArmorProfile`](genclient_runtime::k8s_openapi::api::core::v1::AppArmorProfile).
+/// Server-side apply configuration for [`AppArmorProfile`](genclient_runtime::k8s_openapi::api::core::v1::AppArmorProfile).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct AppArmorProfileApply {
-    /// The value of `localhostProfile`.
+    /// localhostProfile indicates a profile loaded on the node that should be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub localhost_profile: Option<String>,
-    /// The value of `type`.
+    /// type indicates which kind of AppArmor profile will be applied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
 }
 
 impl AppArmorProfileApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`AttachedVolume`](genclient_runtime::k8s_openapi::api::core::v1::AttachedVolume).
+/// Server-side apply configuration for [`AttachedVolume`](genclient_runtime::k8s_openapi::api::core::v1::AttachedVolume).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct AttachedVolumeApply {
-    /// The value of `devicePath`.
+    /// DevicePath represents the device path where the volume should be available.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_path: Option<String>,
-    /// The value of `name`.
+    /// Name of the attached volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl AttachedVolumeApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

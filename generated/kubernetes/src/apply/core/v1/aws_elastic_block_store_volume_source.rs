@@ -5,27 +5,27 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`AWSElasticBlockStoreVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::AWSElasticBlockStoreVolumeSource).
+/// Server-side apply configuration for [`AWSElasticBlockStoreVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::AWSElasticBlockStoreVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct AWSElasticBlockStoreVolumeSourceApply {
-    /// The value of `fsType`.
+    /// fsType is the filesystem type of the volume that you want to mount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fs_type: Option<String>,
-    /// The value of `partition`.
+    /// partition is the partition in the volume that you want to mount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partition: Option<i32>,
-    /// The value of `readOnly`.
+    /// readOnly value true will force the readOnly setting in VolumeMounts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
-    /// The value of `volumeID`.
+    /// volumeID is unique ID of the persistent disk resource in AWS (Amazon EBS volume).
     #[serde(rename = "volumeID", skip_serializing_if = "Option::is_none")]
     pub volume_id: Option<String>,
 }
 
 impl AWSElasticBlockStoreVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

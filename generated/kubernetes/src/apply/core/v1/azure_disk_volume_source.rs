@@ -5,33 +5,34 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`AzureDiskVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::AzureDiskVolumeSource).
+/// Server-side apply configuration for [`AzureDiskVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::AzureDiskVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct AzureDiskVolumeSourceApply {
-    /// The value of `cachingMode`.
+    /// cachingMode is the Host Caching mode: None, Read Only, Read Write.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caching_mode: Option<String>,
-    /// The value of `diskName`.
+    /// diskName is the Name of the data disk in the blob storage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk_name: Option<String>,
-    /// The value of `diskURI`.
+    /// diskURI is the URI of data disk in the blob storage.
     #[serde(rename = "diskURI", skip_serializing_if = "Option::is_none")]
     pub disk_uri: Option<String>,
-    /// The value of `fsType`.
+    /// fsType is Filesystem type to mount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fs_type: Option<String>,
-    /// The value of `kind`.
+    /// kind expected values are Shared: multiple blob disks per storage account Dedicated: single blob disk
+    /// per storage account Managed: azure managed data disk (only in managed availability set).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// The value of `readOnly`.
+    /// readOnly Defaults to false (read/write).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
 }
 
 impl AzureDiskVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,27 +5,28 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`AzureFilePersistentVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::AzureFilePersistentVolumeSource).
+/// Server-side apply configuration for [`AzureFilePersistentVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::AzureFilePersistentVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct AzureFilePersistentVolumeSourceApply {
-    /// The value of `readOnly`.
+    /// readOnly defaults to false (read/write).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
-    /// The value of `secretName`.
+    /// secretName is the name of secret that contains Azure Storage Account Name and Key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_name: Option<String>,
-    /// The value of `secretNamespace`.
+    /// secretNamespace is the namespace of the secret that contains Azure Storage Account Name and Key
+    /// default is the same as the Pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_namespace: Option<String>,
-    /// The value of `shareName`.
+    /// shareName is the azure Share Name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share_name: Option<String>,
 }
 
 impl AzureFilePersistentVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

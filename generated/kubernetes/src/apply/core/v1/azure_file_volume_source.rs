@@ -5,24 +5,24 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`AzureFileVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::AzureFileVolumeSource).
+/// Server-side apply configuration for [`AzureFileVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::AzureFileVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct AzureFileVolumeSourceApply {
-    /// The value of `readOnly`.
+    /// readOnly defaults to false (read/write).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
-    /// The value of `secretName`.
+    /// secretName is the name of secret that contains Azure Storage Account Name and Key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_name: Option<String>,
-    /// The value of `shareName`.
+    /// shareName is the azure share Name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share_name: Option<String>,
 }
 
 impl AzureFileVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,33 +7,35 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::LocalObjectReferenceApply;
 
-/// What an apply sets of a [`CephFSVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::CephFSVolumeSource).
+/// Server-side apply configuration for [`CephFSVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::CephFSVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct CephFSVolumeSourceApply {
-    /// The value of `monitors`.
+    /// monitors is Required: Monitors is a collection of Ceph monitors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub monitors: Option<Vec<String>>,
-    /// The value of `path`.
+    /// path is Optional: Used as the mounted root, rather than the full Ceph tree, default is /.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The value of `readOnly`.
+    /// readOnly is Optional: Defaults to false (read/write).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
-    /// The value of `secretFile`.
+    /// secretFile is Optional: SecretFile is the path to key ring for User, default is
+    /// /etc/ceph/user.secret.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_file: Option<String>,
-    /// The value of `secretRef`.
+    /// secretRef is Optional: SecretRef is reference to the authentication secret for User, default is
+    /// empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_ref: Option<LocalObjectReferenceApply>,
-    /// The value of `user`.
+    /// user is optional: User is the rados user name, default is admin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
 }
 
 impl CephFSVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

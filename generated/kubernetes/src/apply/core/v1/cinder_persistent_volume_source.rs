@@ -6,27 +6,27 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::api::core::v1;
 
-/// What an apply sets of a [`CinderPersistentVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::CinderPersistentVolumeSource).
+/// Server-side apply configuration for [`CinderPersistentVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::CinderPersistentVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct CinderPersistentVolumeSourceApply {
-    /// The value of `fsType`.
+    /// fsType Filesystem type to mount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fs_type: Option<String>,
-    /// The value of `readOnly`.
+    /// readOnly is Optional: Defaults to false (read/write).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
-    /// The value of `secretRef`.
+    /// secretRef is Optional: points to a secret object containing parameters used to connect to OpenStack.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_ref: Option<v1::SecretReference>,
-    /// The value of `volumeID`.
+    /// volumeID used to identify the volume in cinder.
     #[serde(rename = "volumeID", skip_serializing_if = "Option::is_none")]
     pub volume_id: Option<String>,
 }
 
 impl CinderPersistentVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

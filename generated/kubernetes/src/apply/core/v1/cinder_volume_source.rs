@@ -7,27 +7,27 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::LocalObjectReferenceApply;
 
-/// What an apply sets of a [`CinderVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::CinderVolumeSource).
+/// Server-side apply configuration for [`CinderVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::CinderVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct CinderVolumeSourceApply {
-    /// The value of `fsType`.
+    /// fsType is the filesystem type to mount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fs_type: Option<String>,
-    /// The value of `readOnly`.
+    /// readOnly defaults to false (read/write).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
-    /// The value of `secretRef`.
+    /// secretRef is optional: points to a secret object containing parameters used to connect to OpenStack.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_ref: Option<LocalObjectReferenceApply>,
-    /// The value of `volumeID`.
+    /// volumeID used to identify the volume in cinder.
     #[serde(rename = "volumeID", skip_serializing_if = "Option::is_none")]
     pub volume_id: Option<String>,
 }
 
 impl CinderVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,33 +7,33 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::meta::v1::LabelSelectorApply;
 
-/// What an apply sets of a [`ClusterTrustBundleProjection`](genclient_runtime::k8s_openapi::api::core::v1::ClusterTrustBundleProjection).
+/// Server-side apply configuration for [`ClusterTrustBundleProjection`](genclient_runtime::k8s_openapi::api::core::v1::ClusterTrustBundleProjection).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ClusterTrustBundleProjectionApply {
-    /// The value of `labelSelector`.
+    /// Select all ClusterTrustBundles that match this label selector.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label_selector: Option<LabelSelectorApply>,
-    /// The value of `name`.
+    /// Select a single ClusterTrustBundle by object name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `optional`.
+    /// If true, don't block pod startup if the referenced ClusterTrustBundle(s) aren't available.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optional: Option<bool>,
-    /// The value of `path`.
+    /// Relative path from the volume root to write the bundle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The value of `signerName`.
+    /// Select all ClusterTrustBundles that match this signer name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signer_name: Option<String>,
-    /// The value of `user`.
+    /// user is Optional: The owner UID of the created file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<i64>,
 }
 
 impl ClusterTrustBundleProjectionApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

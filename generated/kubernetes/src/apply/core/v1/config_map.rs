@@ -13,32 +13,33 @@ use genclient_runtime::k8s_openapi::ByteString;
 use genclient_runtime::k8s_openapi::api::core::v1;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
-/// What an apply sets of a [`v1::ConfigMap`].
+/// Server-side apply configuration for [`v1::ConfigMap`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ConfigMapApply {
-    /// Written by itself.
+    /// Set automatically.
     #[serde(rename = "apiVersion", default)]
     pub api_version: ApiVersion<v1::ConfigMap>,
-    /// Written by itself.
+    /// Set automatically.
     #[serde(default)]
     pub kind: Kind<v1::ConfigMap>,
-    /// The name of the object, and what is set of its metadata.
+    /// The name of the object, and the metadata to apply.
     pub metadata: ObjectMetaApply,
-    /// The value of `binaryData`.
+    /// BinaryData contains the binary data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub binary_data: Option<BTreeMap<String, ByteString>>,
-    /// The value of `data`.
+    /// Data contains the configuration data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<BTreeMap<String, String>>,
-    /// The value of `immutable`.
+    /// Immutable, if set to true, ensures that data stored in the ConfigMap cannot be updated (only object
+    /// metadata can be modified).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub immutable: Option<bool>,
 }
 
 impl ConfigMapApply {
-    /// Names the object, and sets nothing of it.
+    /// Creates a configuration that names the object and sets no field.
     #[inline]
     pub fn new(name: impl Into<String>, namespace: impl Into<String>) -> Self {
         Self {
@@ -51,12 +52,12 @@ impl ConfigMapApply {
         }
     }
 
-    /// Returns what a field manager has applied to the object.
+    /// Returns the configuration that a field manager has applied to the object.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     #[inline]
     pub fn extract(
         object: &v1::ConfigMap,
@@ -65,7 +66,7 @@ impl ConfigMapApply {
         extract(object, field_manager)
     }
 
-    /// Sets these labels, and no others.
+    /// Sets the labels and replaces those set before.
     #[inline]
     pub fn labels(
         mut self,
@@ -75,7 +76,7 @@ impl ConfigMapApply {
         self
     }
 
-    /// Sets these annotations, and no others.
+    /// Sets the annotations and replaces those set before.
     #[inline]
     pub fn annotations(
         mut self,
@@ -85,7 +86,7 @@ impl ConfigMapApply {
         self
     }
 
-    /// Sets these finalizers, and no others.
+    /// Sets the finalizers and replaces those set before.
     #[inline]
     pub fn finalizers(
         mut self,
@@ -95,7 +96,7 @@ impl ConfigMapApply {
         self
     }
 
-    /// Sets these owners, and no others.
+    /// Sets the owner references and replaces those set before.
     #[inline]
     pub fn owner_references(
         mut self,

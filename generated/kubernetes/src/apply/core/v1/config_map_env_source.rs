@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`ConfigMapEnvSource`](genclient_runtime::k8s_openapi::api::core::v1::ConfigMapEnvSource).
+/// Server-side apply configuration for [`ConfigMapEnvSource`](genclient_runtime::k8s_openapi::api::core::v1::ConfigMapEnvSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct ConfigMapEnvSourceApply {
-    /// The value of `name`.
+    /// Name of the referent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `optional`.
+    /// Specify whether the ConfigMap must be defined.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optional: Option<bool>,
 }
 
 impl ConfigMapEnvSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

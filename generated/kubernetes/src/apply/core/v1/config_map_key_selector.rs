@@ -5,24 +5,24 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`ConfigMapKeySelector`](genclient_runtime::k8s_openapi::api::core::v1::ConfigMapKeySelector).
+/// Server-side apply configuration for [`ConfigMapKeySelector`](genclient_runtime::k8s_openapi::api::core::v1::ConfigMapKeySelector).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct ConfigMapKeySelectorApply {
-    /// The value of `key`.
+    /// The key to select from the ConfigMap's Data field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The value of `name`.
+    /// Name of the referent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `optional`.
+    /// Specify whether the ConfigMap or its key must be defined.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optional: Option<bool>,
 }
 
 impl ConfigMapKeySelectorApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

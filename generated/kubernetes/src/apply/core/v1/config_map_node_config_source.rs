@@ -5,30 +5,31 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`ConfigMapNodeConfigSource`](genclient_runtime::k8s_openapi::api::core::v1::ConfigMapNodeConfigSource).
+/// Server-side apply configuration for [`ConfigMapNodeConfigSource`](genclient_runtime::k8s_openapi::api::core::v1::ConfigMapNodeConfigSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ConfigMapNodeConfigSourceApply {
-    /// The value of `kubeletConfigKey`.
+    /// KubeletConfigKey declares which key of the referenced ConfigMap corresponds to the
+    /// KubeletConfiguration structure This field is required in all cases.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kubelet_config_key: Option<String>,
-    /// The value of `name`.
+    /// Name is the metadata.name of the referenced ConfigMap.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `namespace`.
+    /// Namespace is the metadata.namespace of the referenced ConfigMap.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// The value of `resourceVersion`.
+    /// ResourceVersion is the metadata.ResourceVersion of the referenced ConfigMap.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_version: Option<String>,
-    /// The value of `uid`.
+    /// UID is the metadata.UID of the referenced ConfigMap.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uid: Option<String>,
 }
 
 impl ConfigMapNodeConfigSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,30 +7,31 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::KeyToPathApply;
 
-/// What an apply sets of a [`ConfigMapVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::ConfigMapVolumeSource).
+/// Server-side apply configuration for [`ConfigMapVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::ConfigMapVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ConfigMapVolumeSourceApply {
-    /// The value of `defaultMode`.
+    /// defaultMode is optional: mode bits used to set permissions on created files by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_mode: Option<i32>,
-    /// The value of `defaultUser`.
+    /// defaultUser is Optional: The owner UID of the created files by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_user: Option<i64>,
-    /// The value of `items`.
+    /// items if unspecified, each key-value pair in the Data field of the referenced ConfigMap will be
+    /// projected into the volume as a file whose name is the key and content is the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items: Option<Vec<KeyToPathApply>>,
-    /// The value of `name`.
+    /// Name of the referent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `optional`.
+    /// optional specify whether the ConfigMap or its keys must be defined.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optional: Option<bool>,
 }
 
 impl ConfigMapVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,24 +5,24 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`ContainerExtendedResourceRequest`](genclient_runtime::k8s_openapi::api::core::v1::ContainerExtendedResourceRequest).
+/// Server-side apply configuration for [`ContainerExtendedResourceRequest`](genclient_runtime::k8s_openapi::api::core::v1::ContainerExtendedResourceRequest).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ContainerExtendedResourceRequestApply {
-    /// The value of `containerName`.
+    /// The name of the container requesting resources.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container_name: Option<String>,
-    /// The value of `requestName`.
+    /// The name of the request in the special ResourceClaim which corresponds to the extended resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_name: Option<String>,
-    /// The value of `resourceName`.
+    /// The name of the extended resource in that container which gets backed by DRA.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_name: Option<String>,
 }
 
 impl ContainerExtendedResourceRequestApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

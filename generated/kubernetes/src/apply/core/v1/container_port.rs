@@ -5,30 +5,30 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`ContainerPort`](genclient_runtime::k8s_openapi::api::core::v1::ContainerPort).
+/// Server-side apply configuration for [`ContainerPort`](genclient_runtime::k8s_openapi::api::core::v1::ContainerPort).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ContainerPortApply {
-    /// The value of `containerPort`.
+    /// Number of port to expose on the pod's IP address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container_port: Option<i32>,
-    /// The value of `hostIP`.
+    /// What host IP to bind the external port to.
     #[serde(rename = "hostIP", skip_serializing_if = "Option::is_none")]
     pub host_ip: Option<String>,
-    /// The value of `hostPort`.
+    /// Number of port to expose on the host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_port: Option<i32>,
-    /// The value of `name`.
+    /// If specified, this must be an IANA_SVC_NAME and unique within the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `protocol`.
+    /// Protocol for port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
 }
 
 impl ContainerPortApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

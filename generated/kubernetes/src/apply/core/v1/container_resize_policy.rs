@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`ContainerResizePolicy`](genclient_runtime::k8s_openapi::api::core::v1::ContainerResizePolicy).
+/// Server-side apply configuration for [`ContainerResizePolicy`](genclient_runtime::k8s_openapi::api::core::v1::ContainerResizePolicy).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ContainerResizePolicyApply {
-    /// The value of `resourceName`.
+    /// Name of the resource to which this resource resize policy applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_name: Option<String>,
-    /// The value of `restartPolicy`.
+    /// Restart policy to apply when specified resource is resized.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart_policy: Option<String>,
 }
 
 impl ContainerResizePolicyApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,21 +7,21 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::ContainerRestartRuleOnExitCodesApply;
 
-/// What an apply sets of a [`ContainerRestartRule`](genclient_runtime::k8s_openapi::api::core::v1::ContainerRestartRule).
+/// Server-side apply configuration for [`ContainerRestartRule`](genclient_runtime::k8s_openapi::api::core::v1::ContainerRestartRule).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ContainerRestartRuleApply {
-    /// The value of `action`.
+    /// Specifies the action taken on a container exit if the requirements are satisfied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
-    /// The value of `exitCodes`.
+    /// Represents the exit codes to check on container exits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_codes: Option<ContainerRestartRuleOnExitCodesApply>,
 }
 
 impl ContainerRestartRuleApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

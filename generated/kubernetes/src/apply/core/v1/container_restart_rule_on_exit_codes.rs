@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`ContainerRestartRuleOnExitCodes`](genclient_runtime::k8s_openapi::api::core::v1::ContainerRestartRuleOnExitCodes).
+/// Server-side apply configuration for [`ContainerRestartRuleOnExitCodes`](genclient_runtime::k8s_openapi::api::core::v1::ContainerRestartRuleOnExitCodes).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct ContainerRestartRuleOnExitCodesApply {
-    /// The value of `operator`.
+    /// Represents the relationship between the container exit code(s) and the specified values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operator: Option<String>,
-    /// The value of `values`.
+    /// Specifies the set of values to check for container exit codes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub values: Option<Vec<i32>>,
 }
 
 impl ContainerRestartRuleOnExitCodesApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

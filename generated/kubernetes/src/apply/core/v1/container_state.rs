@@ -8,24 +8,24 @@ use genclient_runtime::k8s_openapi::api::core::v1;
 
 use crate::apply::core::v1::ContainerStateTerminatedApply;
 
-/// What an apply sets of a [`ContainerState`](genclient_runtime::k8s_openapi::api::core::v1::ContainerState).
+/// Server-side apply configuration for [`ContainerState`](genclient_runtime::k8s_openapi::api::core::v1::ContainerState).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct ContainerStateApply {
-    /// The value of `running`.
+    /// Details about a running container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub running: Option<v1::ContainerStateRunning>,
-    /// The value of `terminated`.
+    /// Details about a terminated container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terminated: Option<ContainerStateTerminatedApply>,
-    /// The value of `waiting`.
+    /// Details about a waiting container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiting: Option<v1::ContainerStateWaiting>,
 }
 
 impl ContainerStateApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -6,7 +6,7 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-/// What an apply sets of a [`ContainerStateTerminated`](genclient_runtime::k8s_openapi::api::core::v1::ContainerStateTerminated).
+/// Server-side apply configuration for [`ContainerStateTerminated`](genclient_runtime::k8s_openapi::api::core::v1::ContainerStateTerminated).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
@@ -14,28 +14,28 @@ pub struct ContainerStateTerminatedApply {
     /// The value of `containerID`.
     #[serde(rename = "containerID", skip_serializing_if = "Option::is_none")]
     pub container_id: Option<String>,
-    /// The value of `exitCode`.
+    /// Exit status from the last termination of the container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// The value of `finishedAt`.
+    /// Time at which the container last terminated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Time>,
-    /// The value of `message`.
+    /// Message regarding the last termination of the container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The value of `reason`.
+    /// (brief) reason from the last termination of the container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The value of `signal`.
+    /// Signal from the last termination of the container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// The value of `startedAt`.
+    /// Time at which previous execution of the container started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Time>,
 }
 
 impl ContainerStateTerminatedApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

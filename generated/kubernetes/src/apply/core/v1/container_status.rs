@@ -13,60 +13,63 @@ use crate::apply::core::v1::{
     ResourceStatusApply, VolumeMountStatusApply,
 };
 
-/// What an apply sets of a [`ContainerStatus`](genclient_runtime::k8s_openapi::api::core::v1::ContainerStatus).
+/// Server-side apply configuration for [`ContainerStatus`](genclient_runtime::k8s_openapi::api::core::v1::ContainerStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ContainerStatusApply {
-    /// The value of `allocatedResources`.
+    /// AllocatedResources represents the compute resources allocated for this container by the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocated_resources: Option<BTreeMap<String, Quantity>>,
-    /// The value of `allocatedResourcesStatus`.
+    /// AllocatedResourcesStatus represents the status of various resources allocated for this Pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocated_resources_status: Option<Vec<ResourceStatusApply>>,
     /// The value of `containerID`.
     #[serde(rename = "containerID", skip_serializing_if = "Option::is_none")]
     pub container_id: Option<String>,
-    /// The value of `image`.
+    /// Image is the name of container image that the container is running.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
-    /// The value of `imageID`.
+    /// ImageID is the image ID of the container's image.
     #[serde(rename = "imageID", skip_serializing_if = "Option::is_none")]
     pub image_id: Option<String>,
-    /// The value of `lastState`.
+    /// LastTerminationState holds the last termination state of the container to help debug container
+    /// crashes and restarts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_state: Option<ContainerStateApply>,
-    /// The value of `name`.
+    /// Name is a DNS_LABEL representing the unique name of the container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `ready`.
+    /// Ready specifies whether the container is currently passing its readiness check.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready: Option<bool>,
-    /// The value of `resources`.
+    /// Resources represents the compute resource requests and limits that have been successfully enacted on
+    /// the running container after it has been started or has been successfully resized.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resources: Option<ResourceRequirementsApply>,
-    /// The value of `restartCount`.
+    /// RestartCount holds the number of times the container has been restarted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart_count: Option<i32>,
-    /// The value of `started`.
+    /// Started indicates whether the container has finished its postStart lifecycle hook and passed its
+    /// startup probe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started: Option<bool>,
-    /// The value of `state`.
+    /// State holds details about the container's current condition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<ContainerStateApply>,
-    /// The value of `stopSignal`.
+    /// StopSignal reports the effective stop signal for this container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_signal: Option<String>,
-    /// The value of `user`.
+    /// User represents user identity information initially attached to the first process of the container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<ContainerUserApply>,
-    /// The value of `volumeMounts`.
+    /// Status of volume mounts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_mounts: Option<Vec<VolumeMountStatusApply>>,
 }
 
 impl ContainerStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,18 +7,19 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::LinuxContainerUserApply;
 
-/// What an apply sets of a [`ContainerUser`](genclient_runtime::k8s_openapi::api::core::v1::ContainerUser).
+/// Server-side apply configuration for [`ContainerUser`](genclient_runtime::k8s_openapi::api::core::v1::ContainerUser).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct ContainerUserApply {
-    /// The value of `linux`.
+    /// Linux holds user identity information initially attached to the first process of the containers in
+    /// Linux.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub linux: Option<LinuxContainerUserApply>,
 }
 
 impl ContainerUserApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -8,45 +8,52 @@ use std::collections::BTreeMap;
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::api::core::v1;
 
-/// What an apply sets of a [`CSIPersistentVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::CSIPersistentVolumeSource).
+/// Server-side apply configuration for [`CSIPersistentVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::CSIPersistentVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct CSIPersistentVolumeSourceApply {
-    /// The value of `controllerExpandSecretRef`.
+    /// controllerExpandSecretRef is a reference to the secret object containing sensitive information to
+    /// pass to the CSI driver to complete the CSI ControllerExpandVolume call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controller_expand_secret_ref: Option<v1::SecretReference>,
-    /// The value of `controllerPublishSecretRef`.
+    /// controllerPublishSecretRef is a reference to the secret object containing sensitive information to
+    /// pass to the CSI driver to complete the CSI ControllerPublishVolume and ControllerUnpublishVolume
+    /// calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controller_publish_secret_ref: Option<v1::SecretReference>,
-    /// The value of `driver`.
+    /// driver is the name of the driver to use for this volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
-    /// The value of `fsType`.
+    /// fsType to mount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fs_type: Option<String>,
-    /// The value of `nodeExpandSecretRef`.
+    /// nodeExpandSecretRef is a reference to the secret object containing sensitive information to pass to
+    /// the CSI driver to complete the CSI NodeExpandVolume call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_expand_secret_ref: Option<v1::SecretReference>,
-    /// The value of `nodePublishSecretRef`.
+    /// nodePublishSecretRef is a reference to the secret object containing sensitive information to pass to
+    /// the CSI driver to complete the CSI NodePublishVolume and NodeUnpublishVolume calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_publish_secret_ref: Option<v1::SecretReference>,
-    /// The value of `nodeStageSecretRef`.
+    /// nodeStageSecretRef is a reference to the secret object containing sensitive information to pass to
+    /// the CSI driver to complete the CSI NodeStageVolume and NodeStageVolume and NodeUnstageVolume calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_stage_secret_ref: Option<v1::SecretReference>,
-    /// The value of `readOnly`.
+    /// readOnly value to pass to ControllerPublishVolumeRequest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
-    /// The value of `volumeAttributes`.
+    /// volumeAttributes of the volume to publish.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_attributes: Option<BTreeMap<String, String>>,
-    /// The value of `volumeHandle`.
+    /// volumeHandle is the unique volume name returned by the CSI volume plugin’s CreateVolume to refer
+    /// to the volume on all subsequent calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_handle: Option<String>,
 }
 
 impl CSIPersistentVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -9,30 +9,31 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::LocalObjectReferenceApply;
 
-/// What an apply sets of a [`CSIVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::CSIVolumeSource).
+/// Server-side apply configuration for [`CSIVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::CSIVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct CSIVolumeSourceApply {
-    /// The value of `driver`.
+    /// driver is the name of the CSI driver that handles this volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
-    /// The value of `fsType`.
+    /// fsType to mount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fs_type: Option<String>,
-    /// The value of `nodePublishSecretRef`.
+    /// nodePublishSecretRef is a reference to the secret object containing sensitive information to pass to
+    /// the CSI driver to complete the CSI NodePublishVolume and NodeUnpublishVolume calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_publish_secret_ref: Option<LocalObjectReferenceApply>,
-    /// The value of `readOnly`.
+    /// readOnly specifies a read-only configuration for the volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
-    /// The value of `volumeAttributes`.
+    /// volumeAttributes stores driver-specific properties that are passed to the CSI driver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_attributes: Option<BTreeMap<String, String>>,
 }
 
 impl CSIVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,18 +5,18 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`DaemonEndpoint`](genclient_runtime::k8s_openapi::api::core::v1::DaemonEndpoint).
+/// Server-side apply configuration for [`DaemonEndpoint`](genclient_runtime::k8s_openapi::api::core::v1::DaemonEndpoint).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct DaemonEndpointApply {
-    /// The value of `Port`.
+    /// Port number of the given endpoint.
     #[serde(rename = "Port", skip_serializing_if = "Option::is_none")]
     pub port: Option<i32>,
 }
 
 impl DaemonEndpointApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::DownwardAPIVolumeFileApply;
 
-/// What an apply sets of a [`DownwardAPIProjection`](genclient_runtime::k8s_openapi::api::core::v1::DownwardAPIProjection).
+/// Server-side apply configuration for [`DownwardAPIProjection`](genclient_runtime::k8s_openapi::api::core::v1::DownwardAPIProjection).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct DownwardAPIProjectionApply {
-    /// The value of `items`.
+    /// Items is a list of DownwardAPIVolume file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items: Option<Vec<DownwardAPIVolumeFileApply>>,
 }
 
 impl DownwardAPIProjectionApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

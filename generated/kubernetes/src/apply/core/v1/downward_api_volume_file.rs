@@ -7,30 +7,33 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::{ObjectFieldSelectorApply, ResourceFieldSelectorApply};
 
-/// What an apply sets of a [`DownwardAPIVolumeFile`](genclient_runtime::k8s_openapi::api::core::v1::DownwardAPIVolumeFile).
+/// Server-side apply configuration for [`DownwardAPIVolumeFile`](genclient_runtime::k8s_openapi::api::core::v1::DownwardAPIVolumeFile).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct DownwardAPIVolumeFileApply {
-    /// The value of `fieldRef`.
+    /// Required: Selects a field of the pod: only annotations, labels, name, namespace and uid are
+    /// supported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field_ref: Option<ObjectFieldSelectorApply>,
-    /// The value of `mode`.
+    /// Optional: mode bits used to set permissions on this file, must be an octal value between 0000 and
+    /// 0777 or a decimal value between 0 and 511.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<i32>,
-    /// The value of `path`.
+    /// Required: Path is the relative path name of the file to be created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The value of `resourceFieldRef`.
+    /// Selects a resource of the container: only resources limits and requests (limits.cpu, limits.memory,
+    /// requests.cpu and requests.memory) are currently supported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_field_ref: Option<ResourceFieldSelectorApply>,
-    /// The value of `user`.
+    /// user is Optional: The owner UID of the created file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<i64>,
 }
 
 impl DownwardAPIVolumeFileApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,24 +7,24 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::DownwardAPIVolumeFileApply;
 
-/// What an apply sets of a [`DownwardAPIVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::DownwardAPIVolumeSource).
+/// Server-side apply configuration for [`DownwardAPIVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::DownwardAPIVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct DownwardAPIVolumeSourceApply {
-    /// The value of `defaultMode`.
+    /// Optional: mode bits to use on created files by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_mode: Option<i32>,
-    /// The value of `defaultUser`.
+    /// defaultUser is Optional: The owner UID of the created files by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_user: Option<i64>,
-    /// The value of `items`.
+    /// Items is a list of downward API volume file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items: Option<Vec<DownwardAPIVolumeFileApply>>,
 }
 
 impl DownwardAPIVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -6,27 +6,27 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::api::core::v1;
 
-/// What an apply sets of a [`EndpointAddress`](genclient_runtime::k8s_openapi::api::core::v1::EndpointAddress).
+/// Server-side apply configuration for [`EndpointAddress`](genclient_runtime::k8s_openapi::api::core::v1::EndpointAddress).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct EndpointAddressApply {
-    /// The value of `hostname`.
+    /// The Hostname of this endpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hostname: Option<String>,
-    /// The value of `ip`.
+    /// The IP of this endpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ip: Option<String>,
-    /// The value of `nodeName`.
+    /// Optional: Node hosting this endpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_name: Option<String>,
-    /// The value of `targetRef`.
+    /// Reference to object providing the endpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_ref: Option<v1::ObjectReference>,
 }
 
 impl EndpointAddressApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,27 +5,27 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`EndpointPort`](genclient_runtime::k8s_openapi::api::core::v1::EndpointPort).
+/// Server-side apply configuration for [`EndpointPort`](genclient_runtime::k8s_openapi::api::core::v1::EndpointPort).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct EndpointPortApply {
-    /// The value of `appProtocol`.
+    /// The application protocol for this port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub app_protocol: Option<String>,
-    /// The value of `name`.
+    /// The name of this port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `port`.
+    /// The port number of the endpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<i32>,
-    /// The value of `protocol`.
+    /// The IP protocol for this port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
 }
 
 impl EndpointPortApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

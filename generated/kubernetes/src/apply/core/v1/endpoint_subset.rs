@@ -7,24 +7,26 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::{EndpointAddressApply, EndpointPortApply};
 
-/// What an apply sets of a [`EndpointSubset`](genclient_runtime::k8s_openapi::api::core::v1::EndpointSubset).
+/// Server-side apply configuration for [`EndpointSubset`](genclient_runtime::k8s_openapi::api::core::v1::EndpointSubset).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct EndpointSubsetApply {
-    /// The value of `addresses`.
+    /// IP addresses which offer the related ports that are marked as ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub addresses: Option<Vec<EndpointAddressApply>>,
-    /// The value of `notReadyAddresses`.
+    /// IP addresses which offer the related ports but are not currently marked as ready because they have
+    /// not yet finished starting, have recently failed a readiness check, or have recently failed a
+    /// liveness check.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_ready_addresses: Option<Vec<EndpointAddressApply>>,
-    /// The value of `ports`.
+    /// Port numbers available on the related IP addresses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ports: Option<Vec<EndpointPortApply>>,
 }
 
 impl EndpointSubsetApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

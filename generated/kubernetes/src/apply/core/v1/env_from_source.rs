@@ -7,24 +7,24 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::{ConfigMapEnvSourceApply, SecretEnvSourceApply};
 
-/// What an apply sets of a [`EnvFromSource`](genclient_runtime::k8s_openapi::api::core::v1::EnvFromSource).
+/// Server-side apply configuration for [`EnvFromSource`](genclient_runtime::k8s_openapi::api::core::v1::EnvFromSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct EnvFromSourceApply {
-    /// The value of `configMapRef`.
+    /// The ConfigMap to select from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config_map_ref: Option<ConfigMapEnvSourceApply>,
-    /// The value of `prefix`.
+    /// Optional text to prepend to the name of each environment variable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
-    /// The value of `secretRef`.
+    /// The Secret to select from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_ref: Option<SecretEnvSourceApply>,
 }
 
 impl EnvFromSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,24 +7,25 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::EnvVarSourceApply;
 
-/// What an apply sets of a [`EnvVar`](genclient_runtime::k8s_openapi::api::core::v1::EnvVar).
+/// Server-side apply configuration for [`EnvVar`](genclient_runtime::k8s_openapi::api::core::v1::EnvVar).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct EnvVarApply {
-    /// The value of `name`.
+    /// Name of the environment variable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `value`.
+    /// Variable references $(VAR_NAME) are expanded using the previously defined environment variables in
+    /// the container and any service environment variables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// The value of `valueFrom`.
+    /// Source for the environment variable's value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value_from: Option<EnvVarSourceApply>,
 }
 
 impl EnvVarApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

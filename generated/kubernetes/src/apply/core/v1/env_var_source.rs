@@ -10,30 +10,32 @@ use crate::apply::core::v1::{
     ResourceFieldSelectorApply, SecretKeySelectorApply,
 };
 
-/// What an apply sets of a [`EnvVarSource`](genclient_runtime::k8s_openapi::api::core::v1::EnvVarSource).
+/// Server-side apply configuration for [`EnvVarSource`](genclient_runtime::k8s_openapi::api::core::v1::EnvVarSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct EnvVarSourceApply {
-    /// The value of `configMapKeyRef`.
+    /// Selects a key of a ConfigMap.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config_map_key_ref: Option<ConfigMapKeySelectorApply>,
     /// The value of `fieldRef`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field_ref: Option<ObjectFieldSelectorApply>,
-    /// The value of `fileKeyRef`.
+    /// FileKeyRef selects a key of the env file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_key_ref: Option<FileKeySelectorApply>,
-    /// The value of `resourceFieldRef`.
+    /// Selects a resource of the container: only resources limits and requests (limits.cpu, limits.memory,
+    /// limits.ephemeral-storage, requests.cpu, requests.memory and requests.ephemeral-storage) are
+    /// currently supported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_field_ref: Option<ResourceFieldSelectorApply>,
-    /// The value of `secretKeyRef`.
+    /// Selects a key of a secret in the pod's namespace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_key_ref: Option<SecretKeySelectorApply>,
 }
 
 impl EnvVarSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

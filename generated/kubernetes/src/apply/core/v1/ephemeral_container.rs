@@ -11,93 +11,95 @@ use crate::apply::core::v1::{
     ResourceRequirementsApply, SecurityContextApply, VolumeDeviceApply, VolumeMountApply,
 };
 
-/// What an apply sets of a [`EphemeralContainer`](genclient_runtime::k8s_openapi::api::core::v1::EphemeralContainer).
+/// Server-side apply configuration for [`EphemeralContainer`](genclient_runtime::k8s_openapi::api::core::v1::EphemeralContainer).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct EphemeralContainerApply {
-    /// The value of `args`.
+    /// Arguments to the entrypoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub args: Option<Vec<String>>,
-    /// The value of `command`.
+    /// Entrypoint array. Not executed within a shell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
-    /// The value of `env`.
+    /// List of environment variables to set in the container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub env: Option<Vec<EnvVarApply>>,
-    /// The value of `envFrom`.
+    /// List of sources to populate environment variables in the container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub env_from: Option<Vec<EnvFromSourceApply>>,
-    /// The value of `image`.
+    /// Container image name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
-    /// The value of `imagePullPolicy`.
+    /// Image pull policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image_pull_policy: Option<String>,
-    /// The value of `lifecycle`.
+    /// Lifecycle is not allowed for ephemeral containers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lifecycle: Option<LifecycleApply>,
-    /// The value of `livenessProbe`.
+    /// Probes are not allowed for ephemeral containers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub liveness_probe: Option<ProbeApply>,
-    /// The value of `name`.
+    /// Name of the ephemeral container specified as a DNS_LABEL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `ports`.
+    /// Ports are not allowed for ephemeral containers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ports: Option<Vec<ContainerPortApply>>,
-    /// The value of `readinessProbe`.
+    /// Probes are not allowed for ephemeral containers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub readiness_probe: Option<ProbeApply>,
-    /// The value of `resizePolicy`.
+    /// Resources resize policy for the container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resize_policy: Option<Vec<ContainerResizePolicyApply>>,
-    /// The value of `resources`.
+    /// Resources are not allowed for ephemeral containers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resources: Option<ResourceRequirementsApply>,
-    /// The value of `restartPolicy`.
+    /// Restart policy for the container to manage the restart behavior of each container within a pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart_policy: Option<String>,
-    /// The value of `restartPolicyRules`.
+    /// Represents a list of rules to be checked to determine if the container should be restarted on exit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart_policy_rules: Option<Vec<ContainerRestartRuleApply>>,
-    /// The value of `securityContext`.
+    /// Optional: SecurityContext defines the security options the ephemeral container should be run with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub security_context: Option<SecurityContextApply>,
-    /// The value of `startupProbe`.
+    /// Probes are not allowed for ephemeral containers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub startup_probe: Option<ProbeApply>,
-    /// The value of `stdin`.
+    /// Whether this container should allocate a buffer for stdin in the container runtime.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stdin: Option<bool>,
-    /// The value of `stdinOnce`.
+    /// Whether the container runtime should close the stdin channel after it has been opened by a single
+    /// attach.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stdin_once: Option<bool>,
-    /// The value of `targetContainerName`.
+    /// If set, the name of the container from PodSpec that this ephemeral container targets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_container_name: Option<String>,
-    /// The value of `terminationMessagePath`.
+    /// Optional: Path at which the file to which the container's termination message will be written is
+    /// mounted into the container's filesystem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub termination_message_path: Option<String>,
-    /// The value of `terminationMessagePolicy`.
+    /// Indicate how the termination message should be populated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub termination_message_policy: Option<String>,
-    /// The value of `tty`.
+    /// Whether this container should allocate a TTY for itself, also requires 'stdin' to be true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tty: Option<bool>,
-    /// The value of `volumeDevices`.
+    /// volumeDevices is the list of block devices to be used by the container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_devices: Option<Vec<VolumeDeviceApply>>,
-    /// The value of `volumeMounts`.
+    /// Pod volumes to mount into the container's filesystem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_mounts: Option<Vec<VolumeMountApply>>,
-    /// The value of `workingDir`.
+    /// Container's working directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub working_dir: Option<String>,
 }
 
 impl EphemeralContainerApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

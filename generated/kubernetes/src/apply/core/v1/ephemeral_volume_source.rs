@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::PersistentVolumeClaimTemplateApply;
 
-/// What an apply sets of a [`EphemeralVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::EphemeralVolumeSource).
+/// Server-side apply configuration for [`EphemeralVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::EphemeralVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct EphemeralVolumeSourceApply {
-    /// The value of `volumeClaimTemplate`.
+    /// Will be used to create a stand-alone PVC to provision the volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_claim_template: Option<PersistentVolumeClaimTemplateApply>,
 }
 
 impl EphemeralVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

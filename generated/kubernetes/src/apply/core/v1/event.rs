@@ -12,65 +12,66 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::{
     MicroTime, OwnerReference, Time,
 };
 
-/// What an apply sets of a [`v1::Event`].
+/// Server-side apply configuration for [`v1::Event`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct EventApply {
-    /// Written by itself.
+    /// Set automatically.
     #[serde(rename = "apiVersion", default)]
     pub api_version: ApiVersion<v1::Event>,
-    /// Written by itself.
+    /// Set automatically.
     #[serde(default)]
     pub kind: Kind<v1::Event>,
-    /// The name of the object, and what is set of its metadata.
+    /// The name of the object, and the metadata to apply.
     pub metadata: ObjectMetaApply,
-    /// The value of `action`.
+    /// What action was taken/failed regarding to the Regarding object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
-    /// The value of `count`.
+    /// The number of times this event has occurred.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<i32>,
-    /// The value of `eventTime`.
+    /// Time when this Event was first observed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub event_time: Option<MicroTime>,
-    /// The value of `firstTimestamp`.
+    /// The time at which the event was first recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_timestamp: Option<Time>,
-    /// The value of `involvedObject`.
+    /// The object that this event is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub involved_object: Option<v1::ObjectReference>,
-    /// The value of `lastTimestamp`.
+    /// The time at which the most recent occurrence of this event was recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_timestamp: Option<Time>,
-    /// The value of `message`.
+    /// A human-readable description of the status of this operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The value of `reason`.
+    /// This should be a short, machine understandable string that gives the reason for the transition into
+    /// the object's current status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The value of `related`.
+    /// Optional secondary object for more complex actions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub related: Option<v1::ObjectReference>,
-    /// The value of `reportingComponent`.
+    /// Name of the controller that emitted this Event, e.g. `kubernetes.io/kubelet`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reporting_component: Option<String>,
-    /// The value of `reportingInstance`.
+    /// ID of the controller instance, e.g. `kubelet-xyzf`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reporting_instance: Option<String>,
-    /// The value of `series`.
+    /// Data about the Event series this event represents or nil if it's a singleton Event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<v1::EventSeries>,
-    /// The value of `source`.
+    /// The component reporting this event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<v1::EventSource>,
-    /// The value of `type`.
+    /// Type of this event (Normal, Warning), new types could be added in the future.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
 }
 
 impl EventApply {
-    /// Names the object, and sets nothing of it.
+    /// Creates a configuration that names the object and sets no field.
     #[inline]
     pub fn new(name: impl Into<String>, namespace: impl Into<String>) -> Self {
         Self {
@@ -94,12 +95,12 @@ impl EventApply {
         }
     }
 
-    /// Returns what a field manager has applied to the object.
+    /// Returns the configuration that a field manager has applied to the object.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     #[inline]
     pub fn extract(
         object: &v1::Event,
@@ -108,7 +109,7 @@ impl EventApply {
         extract(object, field_manager)
     }
 
-    /// Sets these labels, and no others.
+    /// Sets the labels and replaces those set before.
     #[inline]
     pub fn labels(
         mut self,
@@ -118,7 +119,7 @@ impl EventApply {
         self
     }
 
-    /// Sets these annotations, and no others.
+    /// Sets the annotations and replaces those set before.
     #[inline]
     pub fn annotations(
         mut self,
@@ -128,7 +129,7 @@ impl EventApply {
         self
     }
 
-    /// Sets these finalizers, and no others.
+    /// Sets the finalizers and replaces those set before.
     #[inline]
     pub fn finalizers(
         mut self,
@@ -138,7 +139,7 @@ impl EventApply {
         self
     }
 
-    /// Sets these owners, and no others.
+    /// Sets the owner references and replaces those set before.
     #[inline]
     pub fn owner_references(
         mut self,

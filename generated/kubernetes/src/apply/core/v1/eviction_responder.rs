@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`EvictionResponder`](genclient_runtime::k8s_openapi::api::core::v1::EvictionResponder).
+/// Server-side apply configuration for [`EvictionResponder`](genclient_runtime::k8s_openapi::api::core::v1::EvictionResponder).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct EvictionResponderApply {
-    /// The value of `name`.
+    /// name allows you to identify the responder responding to the Eviction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `priority`.
+    /// priority for this responder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<i32>,
 }
 
 impl EvictionResponderApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,27 +5,27 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`FileKeySelector`](genclient_runtime::k8s_openapi::api::core::v1::FileKeySelector).
+/// Server-side apply configuration for [`FileKeySelector`](genclient_runtime::k8s_openapi::api::core::v1::FileKeySelector).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct FileKeySelectorApply {
-    /// The value of `key`.
+    /// The key within the env file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The value of `optional`.
+    /// Specify whether the file or its key must be defined.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optional: Option<bool>,
-    /// The value of `path`.
+    /// The path within the volume from which to select the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The value of `volumeName`.
+    /// The name of the volume mount containing the env file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_name: Option<String>,
 }
 
 impl FileKeySelectorApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -9,30 +9,31 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::LocalObjectReferenceApply;
 
-/// What an apply sets of a [`FlexVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::FlexVolumeSource).
+/// Server-side apply configuration for [`FlexVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::FlexVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct FlexVolumeSourceApply {
-    /// The value of `driver`.
+    /// driver is the name of the driver to use for this volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
-    /// The value of `fsType`.
+    /// fsType is the filesystem type to mount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fs_type: Option<String>,
-    /// The value of `options`.
+    /// options is Optional: this field holds extra command options if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<BTreeMap<String, String>>,
-    /// The value of `readOnly`.
+    /// readOnly is Optional: defaults to false (read/write).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
-    /// The value of `secretRef`.
+    /// secretRef is Optional: secretRef is reference to the secret object containing sensitive information
+    /// to pass to the plugin scripts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_ref: Option<LocalObjectReferenceApply>,
 }
 
 impl FlexVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

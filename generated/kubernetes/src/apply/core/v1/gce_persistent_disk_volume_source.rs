@@ -5,27 +5,27 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`GCEPersistentDiskVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::GCEPersistentDiskVolumeSource).
+/// Server-side apply configuration for [`GCEPersistentDiskVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::GCEPersistentDiskVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct GCEPersistentDiskVolumeSourceApply {
-    /// The value of `fsType`.
+    /// fsType is filesystem type of the volume that you want to mount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fs_type: Option<String>,
-    /// The value of `partition`.
+    /// partition is the partition in the volume that you want to mount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partition: Option<i32>,
-    /// The value of `pdName`.
+    /// pdName is unique name of the PD resource in GCE.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pd_name: Option<String>,
-    /// The value of `readOnly`.
+    /// readOnly here will force the ReadOnly setting in VolumeMounts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
 }
 
 impl GCEPersistentDiskVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

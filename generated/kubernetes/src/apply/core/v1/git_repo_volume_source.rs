@@ -5,24 +5,24 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`GitRepoVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::GitRepoVolumeSource).
+/// Server-side apply configuration for [`GitRepoVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::GitRepoVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct GitRepoVolumeSourceApply {
-    /// The value of `directory`.
+    /// directory is the target directory name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
-    /// The value of `repository`.
+    /// repository is the URL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repository: Option<String>,
-    /// The value of `revision`.
+    /// revision is the commit hash for the specified revision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
 }
 
 impl GitRepoVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,27 +5,27 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`GlusterfsPersistentVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::GlusterfsPersistentVolumeSource).
+/// Server-side apply configuration for [`GlusterfsPersistentVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::GlusterfsPersistentVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct GlusterfsPersistentVolumeSourceApply {
-    /// The value of `endpoints`.
+    /// endpoints is the endpoint name that details Glusterfs topology.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoints: Option<String>,
-    /// The value of `endpointsNamespace`.
+    /// endpointsNamespace is the namespace that contains Glusterfs endpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoints_namespace: Option<String>,
-    /// The value of `path`.
+    /// path is the Glusterfs volume path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The value of `readOnly`.
+    /// readOnly here will force the Glusterfs volume to be mounted with read-only permissions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
 }
 
 impl GlusterfsPersistentVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

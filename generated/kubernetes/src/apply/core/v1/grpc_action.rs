@@ -5,15 +5,15 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`GRPCAction`](genclient_runtime::k8s_openapi::api::core::v1::GRPCAction).
+/// Server-side apply configuration for [`GRPCAction`](genclient_runtime::k8s_openapi::api::core::v1::GRPCAction).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct GRPCActionApply {
-    /// The value of `mode`.
+    /// mode specifies the connection mode for the gRPC health probe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
-    /// The value of `port`.
+    /// Port number of the gRPC service.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<i32>,
     /// The value of `service`.
@@ -22,7 +22,7 @@ pub struct GRPCActionApply {
 }
 
 impl GRPCActionApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`HostAlias`](genclient_runtime::k8s_openapi::api::core::v1::HostAlias).
+/// Server-side apply configuration for [`HostAlias`](genclient_runtime::k8s_openapi::api::core::v1::HostAlias).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct HostAliasApply {
-    /// The value of `hostnames`.
+    /// Hostnames for the above IP address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hostnames: Option<Vec<String>>,
-    /// The value of `ip`.
+    /// IP address of the host file entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ip: Option<String>,
 }
 
 impl HostAliasApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,18 +5,18 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`HostIP`](genclient_runtime::k8s_openapi::api::core::v1::HostIP).
+/// Server-side apply configuration for [`HostIP`](genclient_runtime::k8s_openapi::api::core::v1::HostIP).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct HostIPApply {
-    /// The value of `ip`.
+    /// IP is the IP address assigned to the host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ip: Option<String>,
 }
 
 impl HostIPApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`HostPathVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::HostPathVolumeSource).
+/// Server-side apply configuration for [`HostPathVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::HostPathVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct HostPathVolumeSourceApply {
-    /// The value of `path`.
+    /// path of the directory on the host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The value of `type`.
+    /// type for HostPath Volume Defaults to "".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
 }
 
 impl HostPathVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

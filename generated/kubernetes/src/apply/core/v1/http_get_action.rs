@@ -8,33 +8,33 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::util::intstr::IntOrString
 
 use crate::apply::core::v1::HTTPHeaderApply;
 
-/// What an apply sets of a [`HTTPGetAction`](genclient_runtime::k8s_openapi::api::core::v1::HTTPGetAction).
+/// Server-side apply configuration for [`HTTPGetAction`](genclient_runtime::k8s_openapi::api::core::v1::HTTPGetAction).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct HTTPGetActionApply {
-    /// The value of `host`.
+    /// Host name to connect to, defaults to the pod IP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// The value of `httpHeaders`.
+    /// Custom headers to set in the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http_headers: Option<Vec<HTTPHeaderApply>>,
-    /// The value of `path`.
+    /// Path to access on the HTTP server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The value of `port`.
+    /// Name or number of the port to access on the container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<IntOrString>,
-    /// The value of `protocol`.
+    /// Protocol selects the wire protocol for the probe connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
-    /// The value of `scheme`.
+    /// Scheme to use for connecting to the host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheme: Option<String>,
 }
 
 impl HTTPGetActionApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

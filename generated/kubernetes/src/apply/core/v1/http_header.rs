@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`HTTPHeader`](genclient_runtime::k8s_openapi::api::core::v1::HTTPHeader).
+/// Server-side apply configuration for [`HTTPHeader`](genclient_runtime::k8s_openapi::api::core::v1::HTTPHeader).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct HTTPHeaderApply {
-    /// The value of `name`.
+    /// The header field name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `value`.
+    /// The header field value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
 }
 
 impl HTTPHeaderApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,18 +5,18 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`ImageVolumeStatus`](genclient_runtime::k8s_openapi::api::core::v1::ImageVolumeStatus).
+/// Server-side apply configuration for [`ImageVolumeStatus`](genclient_runtime::k8s_openapi::api::core::v1::ImageVolumeStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ImageVolumeStatusApply {
-    /// The value of `imageRef`.
+    /// ImageRef is the digest of the image used for this volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image_ref: Option<String>,
 }
 
 impl ImageVolumeStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -6,48 +6,48 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::api::core::v1;
 
-/// What an apply sets of a [`ISCSIPersistentVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::ISCSIPersistentVolumeSource).
+/// Server-side apply configuration for [`ISCSIPersistentVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::ISCSIPersistentVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ISCSIPersistentVolumeSourceApply {
-    /// The value of `chapAuthDiscovery`.
+    /// chapAuthDiscovery defines whether support iSCSI Discovery CHAP authentication.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chap_auth_discovery: Option<bool>,
-    /// The value of `chapAuthSession`.
+    /// chapAuthSession defines whether support iSCSI Session CHAP authentication.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chap_auth_session: Option<bool>,
-    /// The value of `fsType`.
+    /// fsType is the filesystem type of the volume that you want to mount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fs_type: Option<String>,
-    /// The value of `initiatorName`.
+    /// initiatorName is the custom iSCSI Initiator Name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initiator_name: Option<String>,
-    /// The value of `iqn`.
+    /// iqn is Target iSCSI Qualified Name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iqn: Option<String>,
-    /// The value of `iscsiInterface`.
+    /// iscsiInterface is the interface Name that uses an iSCSI transport.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iscsi_interface: Option<String>,
-    /// The value of `lun`.
+    /// lun is iSCSI Target Lun number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lun: Option<i32>,
-    /// The value of `portals`.
+    /// portals is the iSCSI Target Portal List.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub portals: Option<Vec<String>>,
-    /// The value of `readOnly`.
+    /// readOnly here will force the ReadOnly setting in VolumeMounts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
-    /// The value of `secretRef`.
+    /// secretRef is the CHAP Secret for iSCSI target and initiator authentication.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_ref: Option<v1::SecretReference>,
-    /// The value of `targetPortal`.
+    /// targetPortal is iSCSI Target Portal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_portal: Option<String>,
 }
 
 impl ISCSIPersistentVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,27 +5,27 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`KeyToPath`](genclient_runtime::k8s_openapi::api::core::v1::KeyToPath).
+/// Server-side apply configuration for [`KeyToPath`](genclient_runtime::k8s_openapi::api::core::v1::KeyToPath).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct KeyToPathApply {
-    /// The value of `key`.
+    /// key is the key to project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The value of `mode`.
+    /// mode is Optional: mode bits used to set permissions on this file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<i32>,
-    /// The value of `path`.
+    /// path is the relative path of the file to map the key to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The value of `user`.
+    /// user is Optional: The owner UID of the created file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<i64>,
 }
 
 impl KeyToPathApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

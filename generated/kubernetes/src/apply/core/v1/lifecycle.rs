@@ -7,24 +7,25 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::LifecycleHandlerApply;
 
-/// What an apply sets of a [`Lifecycle`](genclient_runtime::k8s_openapi::api::core::v1::Lifecycle).
+/// Server-side apply configuration for [`Lifecycle`](genclient_runtime::k8s_openapi::api::core::v1::Lifecycle).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct LifecycleApply {
-    /// The value of `postStart`.
+    /// PostStart is called immediately after a container is created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub post_start: Option<LifecycleHandlerApply>,
-    /// The value of `preStop`.
+    /// PreStop is called immediately before a container is terminated due to an API request or management
+    /// event such as liveness/startup probe failure, preemption, resource contention, etc.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pre_stop: Option<LifecycleHandlerApply>,
-    /// The value of `stopSignal`.
+    /// StopSignal defines which signal will be sent to a container when it is being stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_signal: Option<String>,
 }
 
 impl LifecycleApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

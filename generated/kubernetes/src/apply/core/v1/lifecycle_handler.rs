@@ -8,27 +8,27 @@ use genclient_runtime::k8s_openapi::api::core::v1;
 
 use crate::apply::core::v1::{HTTPGetActionApply, SleepActionApply, TCPSocketActionApply};
 
-/// What an apply sets of a [`LifecycleHandler`](genclient_runtime::k8s_openapi::api::core::v1::LifecycleHandler).
+/// Server-side apply configuration for [`LifecycleHandler`](genclient_runtime::k8s_openapi::api::core::v1::LifecycleHandler).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct LifecycleHandlerApply {
-    /// The value of `exec`.
+    /// Exec specifies a command to execute in the container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exec: Option<v1::ExecAction>,
-    /// The value of `httpGet`.
+    /// HTTPGet specifies an HTTP GET request to perform.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http_get: Option<HTTPGetActionApply>,
-    /// The value of `sleep`.
+    /// Sleep represents a duration that the container should sleep.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sleep: Option<SleepActionApply>,
-    /// The value of `tcpSocket`.
+    /// Deprecated. TCPSocket is NOT supported as a LifecycleHandler and kept for backward compatibility.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp_socket: Option<TCPSocketActionApply>,
 }
 
 impl LifecycleHandlerApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -8,33 +8,36 @@ use std::collections::BTreeMap;
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-/// What an apply sets of a [`LimitRangeItem`](genclient_runtime::k8s_openapi::api::core::v1::LimitRangeItem).
+/// Server-side apply configuration for [`LimitRangeItem`](genclient_runtime::k8s_openapi::api::core::v1::LimitRangeItem).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct LimitRangeItemApply {
-    /// The value of `default`.
+    /// Default resource requirement limit value by resource name if resource limit is omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<BTreeMap<String, Quantity>>,
-    /// The value of `defaultRequest`.
+    /// DefaultRequest is the default resource requirement request value by resource name if resource
+    /// request is omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_request: Option<BTreeMap<String, Quantity>>,
-    /// The value of `max`.
+    /// Max usage constraints on this kind by resource name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<BTreeMap<String, Quantity>>,
-    /// The value of `maxLimitRequestRatio`.
+    /// MaxLimitRequestRatio if specified, the named resource must have a request and limit that are both
+    /// non-zero where limit divided by request is less than or equal to the enumerated value; this
+    /// represents the max burst for the named resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_limit_request_ratio: Option<BTreeMap<String, Quantity>>,
-    /// The value of `min`.
+    /// Min usage constraints on this kind by resource name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<BTreeMap<String, Quantity>>,
-    /// The value of `type`.
+    /// Type of resource that this limit applies to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
 }
 
 impl LimitRangeItemApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::LimitRangeItemApply;
 
-/// What an apply sets of a [`LimitRangeSpec`](genclient_runtime::k8s_openapi::api::core::v1::LimitRangeSpec).
+/// Server-side apply configuration for [`LimitRangeSpec`](genclient_runtime::k8s_openapi::api::core::v1::LimitRangeSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct LimitRangeSpecApply {
-    /// The value of `limits`.
+    /// Limits is the list of LimitRangeItem objects that are enforced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<Vec<LimitRangeItemApply>>,
 }
 
 impl LimitRangeSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

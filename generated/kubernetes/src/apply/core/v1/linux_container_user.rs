@@ -5,24 +5,25 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`LinuxContainerUser`](genclient_runtime::k8s_openapi::api::core::v1::LinuxContainerUser).
+/// Server-side apply configuration for [`LinuxContainerUser`](genclient_runtime::k8s_openapi::api::core::v1::LinuxContainerUser).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct LinuxContainerUserApply {
-    /// The value of `gid`.
+    /// GID is the primary gid initially attached to the first process in the container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gid: Option<i64>,
-    /// The value of `supplementalGroups`.
+    /// SupplementalGroups are the supplemental groups initially attached to the first process in the
+    /// container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supplemental_groups: Option<Vec<i64>>,
-    /// The value of `uid`.
+    /// UID is the primary uid initially attached to the first process in the container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uid: Option<i64>,
 }
 
 impl LinuxContainerUserApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

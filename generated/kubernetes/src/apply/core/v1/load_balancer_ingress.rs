@@ -7,27 +7,30 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::PortStatusApply;
 
-/// What an apply sets of a [`LoadBalancerIngress`](genclient_runtime::k8s_openapi::api::core::v1::LoadBalancerIngress).
+/// Server-side apply configuration for [`LoadBalancerIngress`](genclient_runtime::k8s_openapi::api::core::v1::LoadBalancerIngress).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct LoadBalancerIngressApply {
-    /// The value of `hostname`.
+    /// Hostname is set for load-balancer ingress points that are DNS based (typically AWS load-balancers).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hostname: Option<String>,
-    /// The value of `ip`.
+    /// IP is set for load-balancer ingress points that are IP based (typically GCE or OpenStack
+    /// load-balancers).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ip: Option<String>,
-    /// The value of `ipMode`.
+    /// IPMode specifies how the load-balancer IP behaves, and may only be specified when the ip field is
+    /// specified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ip_mode: Option<String>,
-    /// The value of `ports`.
+    /// Ports is a list of records of service ports If used, every port defined in the service should have
+    /// an entry in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ports: Option<Vec<PortStatusApply>>,
 }
 
 impl LoadBalancerIngressApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

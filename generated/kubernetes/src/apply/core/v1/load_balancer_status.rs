@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::LoadBalancerIngressApply;
 
-/// What an apply sets of a [`LoadBalancerStatus`](genclient_runtime::k8s_openapi::api::core::v1::LoadBalancerStatus).
+/// Server-side apply configuration for [`LoadBalancerStatus`](genclient_runtime::k8s_openapi::api::core::v1::LoadBalancerStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct LoadBalancerStatusApply {
-    /// The value of `ingress`.
+    /// Ingress is a list containing ingress points for the load-balancer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ingress: Option<Vec<LoadBalancerIngressApply>>,
 }
 
 impl LoadBalancerStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,18 +5,18 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`LocalObjectReference`](genclient_runtime::k8s_openapi::api::core::v1::LocalObjectReference).
+/// Server-side apply configuration for [`LocalObjectReference`](genclient_runtime::k8s_openapi::api::core::v1::LocalObjectReference).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct LocalObjectReferenceApply {
-    /// The value of `name`.
+    /// Name of the referent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl LocalObjectReferenceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

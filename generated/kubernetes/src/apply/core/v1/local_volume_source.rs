@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`LocalVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::LocalVolumeSource).
+/// Server-side apply configuration for [`LocalVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::LocalVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct LocalVolumeSourceApply {
-    /// The value of `fsType`.
+    /// fsType is the filesystem type to mount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fs_type: Option<String>,
-    /// The value of `path`.
+    /// path of the full path to the volume on the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
 }
 
 impl LocalVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

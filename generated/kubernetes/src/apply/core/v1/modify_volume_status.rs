@@ -5,21 +5,22 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`ModifyVolumeStatus`](genclient_runtime::k8s_openapi::api::core::v1::ModifyVolumeStatus).
+/// Server-side apply configuration for [`ModifyVolumeStatus`](genclient_runtime::k8s_openapi::api::core::v1::ModifyVolumeStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ModifyVolumeStatusApply {
-    /// The value of `status`.
+    /// status is the status of the ControllerModifyVolume operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// The value of `targetVolumeAttributesClassName`.
+    /// targetVolumeAttributesClassName is the name of the VolumeAttributesClass the PVC currently being
+    /// reconciled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_volume_attributes_class_name: Option<String>,
 }
 
 impl ModifyVolumeStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

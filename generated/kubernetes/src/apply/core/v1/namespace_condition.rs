@@ -6,30 +6,30 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-/// What an apply sets of a [`NamespaceCondition`](genclient_runtime::k8s_openapi::api::core::v1::NamespaceCondition).
+/// Server-side apply configuration for [`NamespaceCondition`](genclient_runtime::k8s_openapi::api::core::v1::NamespaceCondition).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct NamespaceConditionApply {
-    /// The value of `lastTransitionTime`.
+    /// Last time the condition transitioned from one status to another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Time>,
-    /// The value of `message`.
+    /// Human-readable message indicating details about last transition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The value of `reason`.
+    /// Unique, one-word, CamelCase reason for the condition's last transition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The value of `status`.
+    /// Status of the condition, one of True, False, Unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// The value of `type`.
+    /// Type of namespace controller condition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
 }
 
 impl NamespaceConditionApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,21 +7,21 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::NamespaceConditionApply;
 
-/// What an apply sets of a [`NamespaceStatus`](genclient_runtime::k8s_openapi::api::core::v1::NamespaceStatus).
+/// Server-side apply configuration for [`NamespaceStatus`](genclient_runtime::k8s_openapi::api::core::v1::NamespaceStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct NamespaceStatusApply {
-    /// The value of `conditions`.
+    /// Represents the latest available observations of a namespace's current state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<NamespaceConditionApply>>,
-    /// The value of `phase`.
+    /// Phase is the current lifecycle phase of the namespace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
 }
 
 impl NamespaceStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,24 +5,24 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`NFSVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::NFSVolumeSource).
+/// Server-side apply configuration for [`NFSVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::NFSVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct NFSVolumeSourceApply {
-    /// The value of `path`.
+    /// path that is exported by the NFS server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The value of `readOnly`.
+    /// readOnly here will force the NFS export to be mounted with read-only permissions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
-    /// The value of `server`.
+    /// server is the hostname or IP address of the NFS server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
 }
 
 impl NFSVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`NodeAddress`](genclient_runtime::k8s_openapi::api::core::v1::NodeAddress).
+/// Server-side apply configuration for [`NodeAddress`](genclient_runtime::k8s_openapi::api::core::v1::NodeAddress).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct NodeAddressApply {
-    /// The value of `address`.
+    /// The node address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// The value of `type`.
+    /// Node address type, one of Hostname, ExternalIP or InternalIP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
 }
 
 impl NodeAddressApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -6,21 +6,21 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-/// What an apply sets of a [`NodeAllocatableMappedResources`](genclient_runtime::k8s_openapi::api::core::v1::NodeAllocatableMappedResources).
+/// Server-side apply configuration for [`NodeAllocatableMappedResources`](genclient_runtime::k8s_openapi::api::core::v1::NodeAllocatableMappedResources).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct NodeAllocatableMappedResourcesApply {
-    /// The value of `name`.
+    /// Name is the name of the resource (e.g., cpu, memory).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `quantity`.
+    /// Quantity is the total node allocatable resource capacity allocated for the claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantity: Option<Quantity>,
 }
 
 impl NodeAllocatableMappedResourcesApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -6,24 +6,24 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-/// What an apply sets of a [`NodeAllocatableOverheadResources`](genclient_runtime::k8s_openapi::api::core::v1::NodeAllocatableOverheadResources).
+/// Server-side apply configuration for [`NodeAllocatableOverheadResources`](genclient_runtime::k8s_openapi::api::core::v1::NodeAllocatableOverheadResources).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct NodeAllocatableOverheadResourcesApply {
-    /// The value of `name`.
+    /// Name is the name of the resource (e.g., cpu, memory).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `perContainer`.
+    /// PerContainer is the variable overhead quantity applied for each container referencing the claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_container: Option<Quantity>,
-    /// The value of `perPod`.
+    /// PerPod is the flat overhead quantity allocated per pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_pod: Option<Quantity>,
 }
 
 impl NodeAllocatableOverheadResourcesApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -9,12 +9,12 @@ use crate::apply::core::v1::{
     NodeAllocatableMappedResourcesApply, NodeAllocatableOverheadResourcesApply,
 };
 
-/// What an apply sets of a [`NodeAllocatableResourceClaimStatus`](genclient_runtime::k8s_openapi::api::core::v1::NodeAllocatableResourceClaimStatus).
+/// Server-side apply configuration for [`NodeAllocatableResourceClaimStatus`](genclient_runtime::k8s_openapi::api::core::v1::NodeAllocatableResourceClaimStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct NodeAllocatableResourceClaimStatusApply {
-    /// The value of `containers`.
+    /// Containers lists the names of all containers in this pod that reference the claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub containers: Option<Vec<String>>,
     /// The value of `mapping`.
@@ -23,13 +23,14 @@ pub struct NodeAllocatableResourceClaimStatusApply {
     /// The value of `overhead`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overhead: Option<Vec<NodeAllocatableOverheadResourcesApply>>,
-    /// The value of `resourceClaimName`.
+    /// ResourceClaimName is the resource claim referenced by the pod that resulted in this node allocatable
+    /// resource allocation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_claim_name: Option<String>,
 }
 
 impl NodeAllocatableResourceClaimStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -6,33 +6,33 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-/// What an apply sets of a [`NodeCondition`](genclient_runtime::k8s_openapi::api::core::v1::NodeCondition).
+/// Server-side apply configuration for [`NodeCondition`](genclient_runtime::k8s_openapi::api::core::v1::NodeCondition).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct NodeConditionApply {
-    /// The value of `lastHeartbeatTime`.
+    /// Last time we got an update on a given condition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_heartbeat_time: Option<Time>,
-    /// The value of `lastTransitionTime`.
+    /// Last time the condition transit from one status to another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Time>,
-    /// The value of `message`.
+    /// Human readable message indicating details about last transition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The value of `reason`.
+    /// (brief) reason for the condition's last transition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The value of `status`.
+    /// Status of the condition, one of True, False, Unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// The value of `type`.
+    /// Type of node condition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
 }
 
 impl NodeConditionApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

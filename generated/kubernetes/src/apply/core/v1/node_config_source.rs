@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::ConfigMapNodeConfigSourceApply;
 
-/// What an apply sets of a [`NodeConfigSource`](genclient_runtime::k8s_openapi::api::core::v1::NodeConfigSource).
+/// Server-side apply configuration for [`NodeConfigSource`](genclient_runtime::k8s_openapi::api::core::v1::NodeConfigSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct NodeConfigSourceApply {
-    /// The value of `configMap`.
+    /// ConfigMap is a reference to a Node's ConfigMap.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config_map: Option<ConfigMapNodeConfigSourceApply>,
 }
 
 impl NodeConfigSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

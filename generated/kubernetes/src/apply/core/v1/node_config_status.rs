@@ -7,27 +7,28 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::NodeConfigSourceApply;
 
-/// What an apply sets of a [`NodeConfigStatus`](genclient_runtime::k8s_openapi::api::core::v1::NodeConfigStatus).
+/// Server-side apply configuration for [`NodeConfigStatus`](genclient_runtime::k8s_openapi::api::core::v1::NodeConfigStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct NodeConfigStatusApply {
-    /// The value of `active`.
+    /// Active reports the checkpointed config the node is actively using.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active: Option<NodeConfigSourceApply>,
-    /// The value of `assigned`.
+    /// Assigned reports the checkpointed config the node will try to use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assigned: Option<NodeConfigSourceApply>,
-    /// The value of `error`.
+    /// Error describes any problems reconciling the Spec.ConfigSource to the Active config.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The value of `lastKnownGood`.
+    /// LastKnownGood reports the checkpointed config the node will fall back to when it encounters an error
+    /// attempting to use the Assigned config.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_known_good: Option<NodeConfigSourceApply>,
 }
 
 impl NodeConfigStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::DaemonEndpointApply;
 
-/// What an apply sets of a [`NodeDaemonEndpoints`](genclient_runtime::k8s_openapi::api::core::v1::NodeDaemonEndpoints).
+/// Server-side apply configuration for [`NodeDaemonEndpoints`](genclient_runtime::k8s_openapi::api::core::v1::NodeDaemonEndpoints).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct NodeDaemonEndpointsApply {
-    /// The value of `kubeletEndpoint`.
+    /// Endpoint on which Kubelet is listening.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kubelet_endpoint: Option<DaemonEndpointApply>,
 }
 
 impl NodeDaemonEndpointsApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::NodeSelectorTermApply;
 
-/// What an apply sets of a [`NodeSelector`](genclient_runtime::k8s_openapi::api::core::v1::NodeSelector).
+/// Server-side apply configuration for [`NodeSelector`](genclient_runtime::k8s_openapi::api::core::v1::NodeSelector).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct NodeSelectorApply {
-    /// The value of `nodeSelectorTerms`.
+    /// Required. A list of node selector terms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_selector_terms: Option<Vec<NodeSelectorTermApply>>,
 }
 
 impl NodeSelectorApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

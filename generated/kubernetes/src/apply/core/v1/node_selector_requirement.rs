@@ -5,24 +5,24 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`NodeSelectorRequirement`](genclient_runtime::k8s_openapi::api::core::v1::NodeSelectorRequirement).
+/// Server-side apply configuration for [`NodeSelectorRequirement`](genclient_runtime::k8s_openapi::api::core::v1::NodeSelectorRequirement).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct NodeSelectorRequirementApply {
-    /// The value of `key`.
+    /// The label key that the selector applies to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The value of `operator`.
+    /// Represents a key's relationship to a set of values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operator: Option<String>,
-    /// The value of `values`.
+    /// An array of string values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub values: Option<Vec<String>>,
 }
 
 impl NodeSelectorRequirementApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

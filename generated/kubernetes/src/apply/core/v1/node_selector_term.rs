@@ -7,21 +7,21 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::NodeSelectorRequirementApply;
 
-/// What an apply sets of a [`NodeSelectorTerm`](genclient_runtime::k8s_openapi::api::core::v1::NodeSelectorTerm).
+/// Server-side apply configuration for [`NodeSelectorTerm`](genclient_runtime::k8s_openapi::api::core::v1::NodeSelectorTerm).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct NodeSelectorTermApply {
-    /// The value of `matchExpressions`.
+    /// A list of node selector requirements by node's labels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_expressions: Option<Vec<NodeSelectorRequirementApply>>,
-    /// The value of `matchFields`.
+    /// A list of node selector requirements by node's fields.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_fields: Option<Vec<NodeSelectorRequirementApply>>,
 }
 
 impl NodeSelectorTermApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -8,39 +8,40 @@ use genclient_runtime::k8s_openapi::api::core::v1;
 
 use crate::apply::core::v1::{NodeConfigSourceApply, TaintApply};
 
-/// What an apply sets of a [`NodeSpec`](genclient_runtime::k8s_openapi::api::core::v1::NodeSpec).
+/// Server-side apply configuration for [`NodeSpec`](genclient_runtime::k8s_openapi::api::core::v1::NodeSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct NodeSpecApply {
-    /// The value of `configSource`.
+    /// Deprecated: Previously used to specify the source of the node's configuration for the
+    /// DynamicKubeletConfig feature.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config_source: Option<NodeConfigSourceApply>,
-    /// The value of `externalID`.
+    /// Deprecated. Not all kubelets will set this field.
     #[serde(rename = "externalID", skip_serializing_if = "Option::is_none")]
     pub external_id: Option<String>,
-    /// The value of `podCIDR`.
+    /// PodCIDR represents the pod IP range assigned to the node.
     #[serde(rename = "podCIDR", skip_serializing_if = "Option::is_none")]
     pub pod_cidr: Option<String>,
-    /// The value of `podCIDRs`.
+    /// podCIDRs represents the IP ranges assigned to the node for usage by Pods on that node.
     #[serde(rename = "podCIDRs", skip_serializing_if = "Option::is_none")]
     pub pod_cidrs: Option<Vec<String>>,
-    /// The value of `podPreemptionPolicy`.
+    /// PodPreemptionPolicy controls the node-level preemption behaviors for pods on this node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod_preemption_policy: Option<v1::NodePodPreemptionPolicy>,
     /// The value of `providerID`.
     #[serde(rename = "providerID", skip_serializing_if = "Option::is_none")]
     pub provider_id: Option<String>,
-    /// The value of `taints`.
+    /// If specified, the node's taints.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taints: Option<Vec<TaintApply>>,
-    /// The value of `unschedulable`.
+    /// Unschedulable controls node schedulability of new pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unschedulable: Option<bool>,
 }
 
 impl NodeSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

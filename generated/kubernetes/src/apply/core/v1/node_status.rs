@@ -14,57 +14,57 @@ use crate::apply::core::v1::{
     NodeDaemonEndpointsApply, NodeSystemInfoApply,
 };
 
-/// What an apply sets of a [`NodeStatus`](genclient_runtime::k8s_openapi::api::core::v1::NodeStatus).
+/// Server-side apply configuration for [`NodeStatus`](genclient_runtime::k8s_openapi::api::core::v1::NodeStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct NodeStatusApply {
-    /// The value of `addresses`.
+    /// List of addresses reachable to the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub addresses: Option<Vec<NodeAddressApply>>,
-    /// The value of `allocatable`.
+    /// Allocatable represents the resources of a node that are available for scheduling.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocatable: Option<BTreeMap<String, Quantity>>,
-    /// The value of `capacity`.
+    /// Capacity represents the total resources of a node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<BTreeMap<String, Quantity>>,
-    /// The value of `conditions`.
+    /// Conditions is an array of current observed node conditions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<NodeConditionApply>>,
-    /// The value of `config`.
+    /// Status of the config assigned to the node via the dynamic Kubelet config feature.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<NodeConfigStatusApply>,
-    /// The value of `daemonEndpoints`.
+    /// Endpoints of daemons running on the Node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub daemon_endpoints: Option<NodeDaemonEndpointsApply>,
-    /// The value of `declaredFeatures`.
+    /// DeclaredFeatures represents the features related to feature gates that are declared by the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub declared_features: Option<Vec<String>>,
-    /// The value of `features`.
+    /// Features describes the set of features implemented by the CRI implementation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub features: Option<v1::NodeFeatures>,
-    /// The value of `images`.
+    /// List of container images on this node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub images: Option<Vec<v1::ContainerImage>>,
-    /// The value of `nodeInfo`.
+    /// Set of ids/uuids to uniquely identify the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_info: Option<NodeSystemInfoApply>,
-    /// The value of `phase`.
+    /// NodePhase is the recently observed lifecycle phase of the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// The value of `runtimeHandlers`.
+    /// The available runtime handlers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runtime_handlers: Option<Vec<v1::NodeRuntimeHandler>>,
-    /// The value of `volumesAttached`.
+    /// List of volumes that are attached to the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volumes_attached: Option<Vec<AttachedVolumeApply>>,
-    /// The value of `volumesInUse`.
+    /// List of attachable volumes in use (mounted) by the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volumes_in_use: Option<Vec<String>>,
 }
 
 impl NodeStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

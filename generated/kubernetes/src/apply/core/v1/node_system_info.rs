@@ -6,51 +6,51 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::api::core::v1;
 
-/// What an apply sets of a [`NodeSystemInfo`](genclient_runtime::k8s_openapi::api::core::v1::NodeSystemInfo).
+/// Server-side apply configuration for [`NodeSystemInfo`](genclient_runtime::k8s_openapi::api::core::v1::NodeSystemInfo).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct NodeSystemInfoApply {
-    /// The value of `architecture`.
+    /// The Architecture reported by the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub architecture: Option<String>,
-    /// The value of `bootID`.
+    /// Boot ID reported by the node.
     #[serde(rename = "bootID", skip_serializing_if = "Option::is_none")]
     pub boot_id: Option<String>,
     /// The value of `containerRuntimeVersion`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container_runtime_version: Option<String>,
-    /// The value of `kernelVersion`.
+    /// Kernel Version reported by the node from 'uname -r' (e.g. 3.16.0-0.bpo.4-amd64).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_version: Option<String>,
-    /// The value of `kubeProxyVersion`.
+    /// Deprecated: KubeProxy Version reported by the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kube_proxy_version: Option<String>,
-    /// The value of `kubeletVersion`.
+    /// Kubelet Version reported by the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kubelet_version: Option<String>,
-    /// The value of `machineID`.
+    /// MachineID reported by the node.
     #[serde(rename = "machineID", skip_serializing_if = "Option::is_none")]
     pub machine_id: Option<String>,
-    /// The value of `operatingSystem`.
+    /// The Operating System reported by the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operating_system: Option<String>,
-    /// The value of `osImage`.
+    /// OS Image reported by the node from /etc/os-release (e.g. Debian GNU/Linux 7 (wheezy)).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub os_image: Option<String>,
-    /// The value of `runningInUserNamespace`.
+    /// Whether the node is running in a user namespace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub running_in_user_namespace: Option<bool>,
-    /// The value of `swap`.
+    /// Swap Info reported by the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub swap: Option<v1::NodeSwapStatus>,
-    /// The value of `systemUUID`.
+    /// SystemUUID reported by the node.
     #[serde(rename = "systemUUID", skip_serializing_if = "Option::is_none")]
     pub system_uuid: Option<String>,
 }
 
 impl NodeSystemInfoApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`ObjectFieldSelector`](genclient_runtime::k8s_openapi::api::core::v1::ObjectFieldSelector).
+/// Server-side apply configuration for [`ObjectFieldSelector`](genclient_runtime::k8s_openapi::api::core::v1::ObjectFieldSelector).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ObjectFieldSelectorApply {
-    /// The value of `apiVersion`.
+    /// Version of the schema the FieldPath is written in terms of, defaults to "v1".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_version: Option<String>,
-    /// The value of `fieldPath`.
+    /// Path of the field to select in the specified API version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field_path: Option<String>,
 }
 
 impl ObjectFieldSelectorApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

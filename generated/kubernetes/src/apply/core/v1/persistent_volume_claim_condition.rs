@@ -6,33 +6,34 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-/// What an apply sets of a [`PersistentVolumeClaimCondition`](genclient_runtime::k8s_openapi::api::core::v1::PersistentVolumeClaimCondition).
+/// Server-side apply configuration for [`PersistentVolumeClaimCondition`](genclient_runtime::k8s_openapi::api::core::v1::PersistentVolumeClaimCondition).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PersistentVolumeClaimConditionApply {
-    /// The value of `lastProbeTime`.
+    /// lastProbeTime is the time we probed the condition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_probe_time: Option<Time>,
-    /// The value of `lastTransitionTime`.
+    /// lastTransitionTime is the time the condition transitioned from one status to another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Time>,
-    /// The value of `message`.
+    /// message is the human-readable message indicating details about last transition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The value of `reason`.
+    /// reason is a unique, this should be a short, machine understandable string that gives the reason for
+    /// condition's last transition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The value of `status`.
+    /// Status is the status of the condition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// The value of `type`.
+    /// Type is the type of the condition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
 }
 
 impl PersistentVolumeClaimConditionApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -9,42 +9,43 @@ use genclient_runtime::k8s_openapi::api::core::v1;
 use crate::apply::core::v1::{TypedLocalObjectReferenceApply, TypedObjectReferenceApply};
 use crate::apply::meta::v1::LabelSelectorApply;
 
-/// What an apply sets of a [`PersistentVolumeClaimSpec`](genclient_runtime::k8s_openapi::api::core::v1::PersistentVolumeClaimSpec).
+/// Server-side apply configuration for [`PersistentVolumeClaimSpec`](genclient_runtime::k8s_openapi::api::core::v1::PersistentVolumeClaimSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PersistentVolumeClaimSpecApply {
-    /// The value of `accessModes`.
+    /// accessModes contains the desired access modes the volume should have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access_modes: Option<Vec<String>>,
     /// The value of `dataSource`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_source: Option<TypedLocalObjectReferenceApply>,
-    /// The value of `dataSourceRef`.
+    /// dataSourceRef specifies the object from which to populate the volume with data, if a non-empty
+    /// volume is desired.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_source_ref: Option<TypedObjectReferenceApply>,
-    /// The value of `resources`.
+    /// resources represents the minimum resources the volume should have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resources: Option<v1::VolumeResourceRequirements>,
-    /// The value of `selector`.
+    /// selector is a label query over volumes to consider for binding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<LabelSelectorApply>,
-    /// The value of `storageClassName`.
+    /// storageClassName is the name of the StorageClass required by the claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage_class_name: Option<String>,
-    /// The value of `volumeAttributesClassName`.
+    /// volumeAttributesClassName may be used to set the VolumeAttributesClass used by this claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_attributes_class_name: Option<String>,
-    /// The value of `volumeMode`.
+    /// volumeMode defines what type of volume is required by the claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_mode: Option<String>,
-    /// The value of `volumeName`.
+    /// volumeName is the binding reference to the PersistentVolume backing this claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_name: Option<String>,
 }
 
 impl PersistentVolumeClaimSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

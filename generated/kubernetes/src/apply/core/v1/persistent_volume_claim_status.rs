@@ -12,42 +12,43 @@ use crate::apply::core::v1::{
     ModifyVolumeStatusApply, PersistentVolumeClaimConditionApply, VolumeHealthStatusApply,
 };
 
-/// What an apply sets of a [`PersistentVolumeClaimStatus`](genclient_runtime::k8s_openapi::api::core::v1::PersistentVolumeClaimStatus).
+/// Server-side apply configuration for [`PersistentVolumeClaimStatus`](genclient_runtime::k8s_openapi::api::core::v1::PersistentVolumeClaimStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PersistentVolumeClaimStatusApply {
-    /// The value of `accessModes`.
+    /// accessModes contains the actual access modes the volume backing the PVC has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access_modes: Option<Vec<String>>,
-    /// The value of `allocatedResourceStatuses`.
+    /// allocatedResourceStatuses stores status of resource being resized for the given PVC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocated_resource_statuses: Option<BTreeMap<String, String>>,
-    /// The value of `allocatedResources`.
+    /// allocatedResources tracks the resources allocated to a PVC including its capacity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocated_resources: Option<BTreeMap<String, Quantity>>,
-    /// The value of `capacity`.
+    /// capacity represents the actual resources of the underlying volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<BTreeMap<String, Quantity>>,
-    /// The value of `conditions`.
+    /// conditions is the current Condition of persistent volume claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<PersistentVolumeClaimConditionApply>>,
-    /// The value of `currentVolumeAttributesClassName`.
+    /// currentVolumeAttributesClassName is the current name of the VolumeAttributesClass the PVC is using.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_volume_attributes_class_name: Option<String>,
-    /// The value of `healthStatus`.
+    /// healthStatus contains the latest controller-reported health information for the volume bound to this
+    /// claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub health_status: Option<VolumeHealthStatusApply>,
-    /// The value of `modifyVolumeStatus`.
+    /// ModifyVolumeStatus represents the status object of ControllerModifyVolume operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modify_volume_status: Option<ModifyVolumeStatusApply>,
-    /// The value of `phase`.
+    /// phase represents the current phase of PersistentVolumeClaim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
 }
 
 impl PersistentVolumeClaimStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -8,21 +8,21 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMet
 
 use crate::apply::core::v1::PersistentVolumeClaimSpecApply;
 
-/// What an apply sets of a [`PersistentVolumeClaimTemplate`](genclient_runtime::k8s_openapi::api::core::v1::PersistentVolumeClaimTemplate).
+/// Server-side apply configuration for [`PersistentVolumeClaimTemplate`](genclient_runtime::k8s_openapi::api::core::v1::PersistentVolumeClaimTemplate).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct PersistentVolumeClaimTemplateApply {
-    /// The value of `metadata`.
+    /// May contain labels and annotations that will be copied into the PVC when creating it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<ObjectMeta>,
-    /// The value of `spec`.
+    /// The specification for the PersistentVolumeClaim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<PersistentVolumeClaimSpecApply>,
 }
 
 impl PersistentVolumeClaimTemplateApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`PersistentVolumeClaimVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::PersistentVolumeClaimVolumeSource).
+/// Server-side apply configuration for [`PersistentVolumeClaimVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::PersistentVolumeClaimVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PersistentVolumeClaimVolumeSourceApply {
-    /// The value of `claimName`.
+    /// claimName is the name of a PersistentVolumeClaim in the same namespace as the pod using this volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim_name: Option<String>,
-    /// The value of `readOnly`.
+    /// readOnly Will force the ReadOnly setting in VolumeMounts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
 }
 
 impl PersistentVolumeClaimVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -22,108 +22,118 @@ use crate::apply::core::v1::{
     VsphereVirtualDiskVolumeSourceApply,
 };
 
-/// What an apply sets of a [`PersistentVolumeSpec`](genclient_runtime::k8s_openapi::api::core::v1::PersistentVolumeSpec).
+/// Server-side apply configuration for [`PersistentVolumeSpec`](genclient_runtime::k8s_openapi::api::core::v1::PersistentVolumeSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PersistentVolumeSpecApply {
-    /// The value of `accessModes`.
+    /// accessModes contains all ways the volume can be mounted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access_modes: Option<Vec<String>>,
-    /// The value of `awsElasticBlockStore`.
+    /// awsElasticBlockStore represents an AWS Disk resource that is attached to a kubelet's host machine
+    /// and then exposed to the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aws_elastic_block_store: Option<AWSElasticBlockStoreVolumeSourceApply>,
-    /// The value of `azureDisk`.
+    /// azureDisk represents an Azure Data Disk mount on the host and bind mount to the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub azure_disk: Option<AzureDiskVolumeSourceApply>,
-    /// The value of `azureFile`.
+    /// azureFile represents an Azure File Service mount on the host and bind mount to the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub azure_file: Option<AzureFilePersistentVolumeSourceApply>,
-    /// The value of `capacity`.
+    /// capacity is the description of the persistent volume's resources and capacity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<BTreeMap<String, Quantity>>,
-    /// The value of `cephfs`.
+    /// cephFS represents a Ceph FS mount on the host that shares a pod's lifetime.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cephfs: Option<CephFSPersistentVolumeSourceApply>,
-    /// The value of `cinder`.
+    /// cinder represents a cinder volume attached and mounted on kubelets host machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cinder: Option<CinderPersistentVolumeSourceApply>,
-    /// The value of `claimRef`.
+    /// claimRef is part of a bi-directional binding between PersistentVolume and PersistentVolumeClaim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim_ref: Option<v1::ObjectReference>,
-    /// The value of `csi`.
+    /// csi represents storage that is handled by an external CSI driver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub csi: Option<CSIPersistentVolumeSourceApply>,
-    /// The value of `fc`.
+    /// fc represents a Fibre Channel resource that is attached to a kubelet's host machine and then exposed
+    /// to the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fc: Option<v1::FCVolumeSource>,
-    /// The value of `flexVolume`.
+    /// flexVolume represents a generic volume resource that is provisioned/attached using an exec based
+    /// plugin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flex_volume: Option<FlexPersistentVolumeSourceApply>,
-    /// The value of `flocker`.
+    /// flocker represents a Flocker volume attached to a kubelet's host machine and exposed to the pod for
+    /// its usage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flocker: Option<v1::FlockerVolumeSource>,
-    /// The value of `gcePersistentDisk`.
+    /// gcePersistentDisk represents a GCE Disk resource that is attached to a kubelet's host machine and
+    /// then exposed to the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gce_persistent_disk: Option<GCEPersistentDiskVolumeSourceApply>,
-    /// The value of `glusterfs`.
+    /// glusterfs represents a Glusterfs volume that is attached to a host and exposed to the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub glusterfs: Option<GlusterfsPersistentVolumeSourceApply>,
-    /// The value of `hostPath`.
+    /// hostPath represents a directory on the host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_path: Option<HostPathVolumeSourceApply>,
-    /// The value of `iscsi`.
+    /// iscsi represents an ISCSI Disk resource that is attached to a kubelet's host machine and then
+    /// exposed to the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iscsi: Option<ISCSIPersistentVolumeSourceApply>,
-    /// The value of `local`.
+    /// local represents directly-attached storage with node affinity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub local: Option<LocalVolumeSourceApply>,
     /// The value of `mountOptions`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mount_options: Option<Vec<String>>,
-    /// The value of `nfs`.
+    /// nfs represents an NFS mount on the host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nfs: Option<NFSVolumeSourceApply>,
-    /// The value of `nodeAffinity`.
+    /// nodeAffinity defines constraints that limit what nodes this volume can be accessed from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_affinity: Option<VolumeNodeAffinityApply>,
-    /// The value of `persistentVolumeReclaimPolicy`.
+    /// persistentVolumeReclaimPolicy defines what happens to a persistent volume when released from its
+    /// claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persistent_volume_reclaim_policy: Option<String>,
-    /// The value of `photonPersistentDisk`.
+    /// photonPersistentDisk represents a PhotonController persistent disk attached and mounted on kubelets
+    /// host machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub photon_persistent_disk: Option<PhotonPersistentDiskVolumeSourceApply>,
-    /// The value of `portworxVolume`.
+    /// portworxVolume represents a portworx volume attached and mounted on kubelets host machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub portworx_volume: Option<PortworxVolumeSourceApply>,
-    /// The value of `quobyte`.
+    /// quobyte represents a Quobyte mount on the host that shares a pod's lifetime.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quobyte: Option<QuobyteVolumeSourceApply>,
-    /// The value of `rbd`.
+    /// rbd represents a Rados Block Device mount on the host that shares a pod's lifetime.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rbd: Option<RBDPersistentVolumeSourceApply>,
-    /// The value of `scaleIO`.
+    /// scaleIO represents a ScaleIO persistent volume attached and mounted on Kubernetes nodes.
     #[serde(rename = "scaleIO", skip_serializing_if = "Option::is_none")]
     pub scale_io: Option<ScaleIOPersistentVolumeSourceApply>,
-    /// The value of `storageClassName`.
+    /// storageClassName is the name of StorageClass to which this persistent volume belongs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage_class_name: Option<String>,
-    /// The value of `storageos`.
+    /// storageOS represents a StorageOS volume that is attached to the kubelet's host machine and mounted
+    /// into the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storageos: Option<v1::StorageOSPersistentVolumeSource>,
-    /// The value of `volumeAttributesClassName`.
+    /// Name of VolumeAttributesClass to which this persistent volume belongs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_attributes_class_name: Option<String>,
-    /// The value of `volumeMode`.
+    /// volumeMode defines if a volume is intended to be used with a formatted filesystem or to remain in
+    /// raw block state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_mode: Option<String>,
-    /// The value of `vsphereVolume`.
+    /// vsphereVolume represents a vSphere volume attached and mounted on kubelets host machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vsphere_volume: Option<VsphereVirtualDiskVolumeSourceApply>,
 }
 
 impl PersistentVolumeSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

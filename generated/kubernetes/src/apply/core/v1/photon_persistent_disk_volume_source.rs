@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`PhotonPersistentDiskVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::PhotonPersistentDiskVolumeSource).
+/// Server-side apply configuration for [`PhotonPersistentDiskVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::PhotonPersistentDiskVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PhotonPersistentDiskVolumeSourceApply {
-    /// The value of `fsType`.
+    /// fsType is the filesystem type to mount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fs_type: Option<String>,
-    /// The value of `pdID`.
+    /// pdID is the ID that identifies Photon Controller persistent disk.
     #[serde(rename = "pdID", skip_serializing_if = "Option::is_none")]
     pub pd_id: Option<String>,
 }
 
 impl PhotonPersistentDiskVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

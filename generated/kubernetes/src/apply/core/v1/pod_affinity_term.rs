@@ -7,33 +7,36 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::meta::v1::LabelSelectorApply;
 
-/// What an apply sets of a [`PodAffinityTerm`](genclient_runtime::k8s_openapi::api::core::v1::PodAffinityTerm).
+/// Server-side apply configuration for [`PodAffinityTerm`](genclient_runtime::k8s_openapi::api::core::v1::PodAffinityTerm).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PodAffinityTermApply {
-    /// The value of `labelSelector`.
+    /// A label query over a set of resources, in this case pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label_selector: Option<LabelSelectorApply>,
-    /// The value of `matchLabelKeys`.
+    /// MatchLabelKeys is a set of pod label keys to select which pods will be taken into consideration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_label_keys: Option<Vec<String>>,
-    /// The value of `mismatchLabelKeys`.
+    /// MismatchLabelKeys is a set of pod label keys to select which pods will be taken into consideration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mismatch_label_keys: Option<Vec<String>>,
-    /// The value of `namespaceSelector`.
+    /// A label query over the set of namespaces that the term applies to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace_selector: Option<LabelSelectorApply>,
-    /// The value of `namespaces`.
+    /// namespaces specifies a static list of namespace names that the term applies to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespaces: Option<Vec<String>>,
-    /// The value of `topologyKey`.
+    /// This pod should be co-located (affinity) or not co-located (anti-affinity) with the pods matching
+    /// the labelSelector in the specified namespaces, where co-located is defined as running on a node
+    /// whose value of the label with key topologyKey matches that of any node on which any of the selected
+    /// pods is running.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topology_key: Option<String>,
 }
 
 impl PodAffinityTermApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

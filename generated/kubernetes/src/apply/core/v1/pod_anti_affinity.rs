@@ -7,17 +7,19 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::{PodAffinityTermApply, WeightedPodAffinityTermApply};
 
-/// What an apply sets of a [`PodAntiAffinity`](genclient_runtime::k8s_openapi::api::core::v1::PodAntiAffinity).
+/// Server-side apply configuration for [`PodAntiAffinity`](genclient_runtime::k8s_openapi::api::core::v1::PodAntiAffinity).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PodAntiAffinityApply {
-    /// The value of `preferredDuringSchedulingIgnoredDuringExecution`.
+    /// The scheduler will prefer to schedule pods to nodes that satisfy the anti-affinity expressions
+    /// specified by this field, but it may choose a node that violates one or more of the expressions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preferred_during_scheduling_ignored_during_execution: Option<
         Vec<WeightedPodAffinityTermApply>,
     >,
-    /// The value of `requiredDuringSchedulingIgnoredDuringExecution`.
+    /// If the anti-affinity requirements specified by this field are not met at scheduling time, the pod
+    /// will not be scheduled onto the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub required_during_scheduling_ignored_during_execution: Option<
         Vec<PodAffinityTermApply>,
@@ -25,7 +27,7 @@ pub struct PodAntiAffinityApply {
 }
 
 impl PodAntiAffinityApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

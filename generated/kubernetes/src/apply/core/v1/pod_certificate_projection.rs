@@ -7,39 +7,39 @@ use std::collections::BTreeMap;
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`PodCertificateProjection`](genclient_runtime::k8s_openapi::api::core::v1::PodCertificateProjection).
+/// Server-side apply configuration for [`PodCertificateProjection`](genclient_runtime::k8s_openapi::api::core::v1::PodCertificateProjection).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PodCertificateProjectionApply {
-    /// The value of `certificateChainPath`.
+    /// Write the certificate chain at this path in the projected volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certificate_chain_path: Option<String>,
-    /// The value of `credentialBundlePath`.
+    /// Write the credential bundle at this path in the projected volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credential_bundle_path: Option<String>,
-    /// The value of `keyPath`.
+    /// Write the key at this path in the projected volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key_path: Option<String>,
-    /// The value of `keyType`.
+    /// The type of keypair Kubelet will generate for the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key_type: Option<String>,
-    /// The value of `maxExpirationSeconds`.
+    /// maxExpirationSeconds is the maximum lifetime permitted for the certificate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_expiration_seconds: Option<i32>,
-    /// The value of `signerName`.
+    /// Kubelet's generated CSRs will be addressed to this signer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signer_name: Option<String>,
-    /// The value of `user`.
+    /// user is Optional: The owner UID of the created file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<i64>,
-    /// The value of `userAnnotations`.
+    /// userAnnotations allow pod authors to pass additional information to the signer implementation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_annotations: Option<BTreeMap<String, String>>,
 }
 
 impl PodCertificateProjectionApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

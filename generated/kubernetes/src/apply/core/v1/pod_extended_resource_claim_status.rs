@@ -7,7 +7,7 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::ContainerExtendedResourceRequestApply;
 
-/// What an apply sets of a [`PodExtendedResourceClaimStatus`](genclient_runtime::k8s_openapi::api::core::v1::PodExtendedResourceClaimStatus).
+/// Server-side apply configuration for [`PodExtendedResourceClaimStatus`](genclient_runtime::k8s_openapi::api::core::v1::PodExtendedResourceClaimStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
@@ -15,13 +15,14 @@ pub struct PodExtendedResourceClaimStatusApply {
     /// The value of `requestMappings`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_mappings: Option<Vec<ContainerExtendedResourceRequestApply>>,
-    /// The value of `resourceClaimName`.
+    /// ResourceClaimName is the name of the ResourceClaim that was generated for the Pod in the namespace
+    /// of the Pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_claim_name: Option<String>,
 }
 
 impl PodExtendedResourceClaimStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,18 +5,18 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`PodIP`](genclient_runtime::k8s_openapi::api::core::v1::PodIP).
+/// Server-side apply configuration for [`PodIP`](genclient_runtime::k8s_openapi::api::core::v1::PodIP).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct PodIPApply {
-    /// The value of `ip`.
+    /// IP is the IP address assigned to the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ip: Option<String>,
 }
 
 impl PodIPApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,18 +5,18 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`PodOS`](genclient_runtime::k8s_openapi::api::core::v1::PodOS).
+/// Server-side apply configuration for [`PodOS`](genclient_runtime::k8s_openapi::api::core::v1::PodOS).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct PodOSApply {
-    /// The value of `name`.
+    /// Name is the name of the operating system.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl PodOSApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,18 +5,18 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`PodReadinessGate`](genclient_runtime::k8s_openapi::api::core::v1::PodReadinessGate).
+/// Server-side apply configuration for [`PodReadinessGate`](genclient_runtime::k8s_openapi::api::core::v1::PodReadinessGate).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PodReadinessGateApply {
-    /// The value of `conditionType`.
+    /// ConditionType refers to a condition in the pod's condition list with matching type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition_type: Option<String>,
 }
 
 impl PodReadinessGateApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

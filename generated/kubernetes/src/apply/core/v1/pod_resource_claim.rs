@@ -5,24 +5,25 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`PodResourceClaim`](genclient_runtime::k8s_openapi::api::core::v1::PodResourceClaim).
+/// Server-side apply configuration for [`PodResourceClaim`](genclient_runtime::k8s_openapi::api::core::v1::PodResourceClaim).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PodResourceClaimApply {
-    /// The value of `name`.
+    /// Name uniquely identifies this resource claim inside the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `resourceClaimName`.
+    /// ResourceClaimName is the name of a ResourceClaim object in the same namespace as this pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_claim_name: Option<String>,
-    /// The value of `resourceClaimTemplateName`.
+    /// ResourceClaimTemplateName is the name of a ResourceClaimTemplate object in the same namespace as
+    /// this pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_claim_template_name: Option<String>,
 }
 
 impl PodResourceClaimApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

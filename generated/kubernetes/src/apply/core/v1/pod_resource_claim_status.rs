@@ -5,21 +5,22 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`PodResourceClaimStatus`](genclient_runtime::k8s_openapi::api::core::v1::PodResourceClaimStatus).
+/// Server-side apply configuration for [`PodResourceClaimStatus`](genclient_runtime::k8s_openapi::api::core::v1::PodResourceClaimStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PodResourceClaimStatusApply {
-    /// The value of `name`.
+    /// Name uniquely identifies this resource claim inside the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `resourceClaimName`.
+    /// ResourceClaimName is the name of the ResourceClaim that was generated for the Pod in the namespace
+    /// of the Pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_claim_name: Option<String>,
 }
 
 impl PodResourceClaimStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,18 +5,18 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`PodSchedulingGate`](genclient_runtime::k8s_openapi::api::core::v1::PodSchedulingGate).
+/// Server-side apply configuration for [`PodSchedulingGate`](genclient_runtime::k8s_openapi::api::core::v1::PodSchedulingGate).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct PodSchedulingGateApply {
-    /// The value of `name`.
+    /// Name of the scheduling gate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl PodSchedulingGateApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

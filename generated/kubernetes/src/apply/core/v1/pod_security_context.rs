@@ -8,54 +8,57 @@ use genclient_runtime::k8s_openapi::api::core::v1;
 
 use crate::apply::core::v1::{AppArmorProfileApply, SeccompProfileApply, SysctlApply};
 
-/// What an apply sets of a [`PodSecurityContext`](genclient_runtime::k8s_openapi::api::core::v1::PodSecurityContext).
+/// Server-side apply configuration for [`PodSecurityContext`](genclient_runtime::k8s_openapi::api::core::v1::PodSecurityContext).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PodSecurityContextApply {
-    /// The value of `appArmorProfile`.
+    /// appArmorProfile is the AppArmor options to use by the containers in this pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub app_armor_profile: Option<AppArmorProfileApply>,
-    /// The value of `fsGroup`.
+    /// A special supplemental group that applies to all containers in a pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fs_group: Option<i64>,
-    /// The value of `fsGroupChangePolicy`.
+    /// fsGroupChangePolicy defines behavior of changing ownership and permission of the volume before being
+    /// exposed inside Pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fs_group_change_policy: Option<String>,
-    /// The value of `runAsGroup`.
+    /// The GID to run the entrypoint of the container process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_as_group: Option<i64>,
-    /// The value of `runAsNonRoot`.
+    /// Indicates that the container must run as a non-root user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_as_non_root: Option<bool>,
-    /// The value of `runAsUser`.
+    /// The UID to run the entrypoint of the container process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_as_user: Option<i64>,
-    /// The value of `seLinuxChangePolicy`.
+    /// seLinuxChangePolicy defines how the container's SELinux label is applied to all volumes used by the
+    /// Pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub se_linux_change_policy: Option<String>,
-    /// The value of `seLinuxOptions`.
+    /// The SELinux context to be applied to all containers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub se_linux_options: Option<v1::SELinuxOptions>,
-    /// The value of `seccompProfile`.
+    /// The seccomp options to use by the containers in this pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seccomp_profile: Option<SeccompProfileApply>,
-    /// The value of `supplementalGroups`.
+    /// A list of groups applied to the first process run in each container, in addition to the container's
+    /// primary GID and fsGroup (if specified).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supplemental_groups: Option<Vec<i64>>,
-    /// The value of `supplementalGroupsPolicy`.
+    /// Defines how supplemental groups of the first container processes are calculated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supplemental_groups_policy: Option<String>,
-    /// The value of `sysctls`.
+    /// Sysctls hold a list of namespaced sysctls used for the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sysctls: Option<Vec<SysctlApply>>,
-    /// The value of `windowsOptions`.
+    /// The Windows specific settings applied to all containers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub windows_options: Option<v1::WindowsSecurityContextOptions>,
 }
 
 impl PodSecurityContextApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -16,144 +16,154 @@ use crate::apply::core::v1::{
     ResourceRequirementsApply, TopologySpreadConstraintApply, VolumeApply,
 };
 
-/// What an apply sets of a [`PodSpec`](genclient_runtime::k8s_openapi::api::core::v1::PodSpec).
+/// Server-side apply configuration for [`PodSpec`](genclient_runtime::k8s_openapi::api::core::v1::PodSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PodSpecApply {
-    /// The value of `activeDeadlineSeconds`.
+    /// Optional duration in seconds the pod may be active on the node relative to StartTime before the
+    /// system will actively try to mark it failed and kill associated containers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active_deadline_seconds: Option<i64>,
-    /// The value of `affinity`.
+    /// If specified, the pod's scheduling constraints.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub affinity: Option<AffinityApply>,
-    /// The value of `automountServiceAccountToken`.
+    /// AutomountServiceAccountToken indicates whether a service account token should be automatically
+    /// mounted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub automount_service_account_token: Option<bool>,
-    /// The value of `containers`.
+    /// List of containers belonging to the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub containers: Option<Vec<ContainerApply>>,
-    /// The value of `dnsConfig`.
+    /// Specifies the DNS parameters of a pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dns_config: Option<v1::PodDNSConfig>,
-    /// The value of `dnsPolicy`.
+    /// Set DNS policy for the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dns_policy: Option<String>,
-    /// The value of `enableServiceLinks`.
+    /// EnableServiceLinks indicates whether information about services should be injected into pod's
+    /// environment variables, matching the syntax of Docker links.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enable_service_links: Option<bool>,
-    /// The value of `ephemeralContainers`.
+    /// List of ephemeral containers run in this pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ephemeral_containers: Option<Vec<EphemeralContainerApply>>,
-    /// The value of `evictionResponders`.
+    /// evictionResponders reference responders that react to Evictions based on EvictionRequests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eviction_responders: Option<Vec<EvictionResponderApply>>,
-    /// The value of `hostAliases`.
+    /// HostAliases is an optional list of hosts and IPs that will be injected into the pod's hosts file if
+    /// specified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_aliases: Option<Vec<HostAliasApply>>,
-    /// The value of `hostIPC`.
+    /// Use the host's ipc namespace.
     #[serde(rename = "hostIPC", skip_serializing_if = "Option::is_none")]
     pub host_ipc: Option<bool>,
-    /// The value of `hostNetwork`.
+    /// Host networking requested for this pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_network: Option<bool>,
-    /// The value of `hostPID`.
+    /// Use the host's pid namespace.
     #[serde(rename = "hostPID", skip_serializing_if = "Option::is_none")]
     pub host_pid: Option<bool>,
-    /// The value of `hostUsers`.
+    /// Use the host's user namespace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_users: Option<bool>,
-    /// The value of `hostname`.
+    /// Specifies the hostname of the Pod If not specified, the pod's hostname will be set to a
+    /// system-defined value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hostname: Option<String>,
-    /// The value of `hostnameOverride`.
+    /// HostnameOverride specifies an explicit override for the pod's hostname as perceived by the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hostname_override: Option<String>,
-    /// The value of `imagePullSecrets`.
+    /// ImagePullSecrets is an optional list of references to secrets in the same namespace to use for
+    /// pulling any of the images used by this PodSpec.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image_pull_secrets: Option<Vec<LocalObjectReferenceApply>>,
-    /// The value of `initContainers`.
+    /// List of initialization containers belonging to the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub init_containers: Option<Vec<ContainerApply>>,
-    /// The value of `nodeName`.
+    /// NodeName indicates in which node this pod is scheduled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_name: Option<String>,
-    /// The value of `nodeSelector`.
+    /// NodeSelector is a selector which must be true for the pod to fit on a node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_selector: Option<BTreeMap<String, String>>,
-    /// The value of `os`.
+    /// Specifies the OS of the containers in the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub os: Option<PodOSApply>,
-    /// The value of `overhead`.
+    /// Overhead represents the resource overhead associated with running a pod for a given RuntimeClass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overhead: Option<BTreeMap<String, Quantity>>,
-    /// The value of `preemptionPolicy`.
+    /// PreemptionPolicy is the Policy for preempting pods with lower priority.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preemption_policy: Option<String>,
-    /// The value of `priority`.
+    /// The priority value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<i32>,
-    /// The value of `priorityClassName`.
+    /// If specified, indicates the pod's priority.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority_class_name: Option<String>,
-    /// The value of `readinessGates`.
+    /// If specified, all readiness gates will be evaluated for pod readiness.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub readiness_gates: Option<Vec<PodReadinessGateApply>>,
-    /// The value of `resourceClaims`.
+    /// ResourceClaims defines which ResourceClaims must be allocated and reserved before the Pod is allowed
+    /// to start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_claims: Option<Vec<PodResourceClaimApply>>,
-    /// The value of `resources`.
+    /// Resources is the total amount of CPU and Memory resources required by all containers in the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resources: Option<ResourceRequirementsApply>,
-    /// The value of `restartPolicy`.
+    /// Restart policy for all containers within the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart_policy: Option<String>,
-    /// The value of `runtimeClassName`.
+    /// RuntimeClassName refers to a RuntimeClass object in the node.k8s.io group, which should be used to
+    /// run this pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runtime_class_name: Option<String>,
-    /// The value of `schedulerName`.
+    /// If specified, the pod will be dispatched by specified scheduler.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduler_name: Option<String>,
-    /// The value of `schedulingGates`.
+    /// SchedulingGates is an opaque list of values that if specified will block scheduling the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling_gates: Option<Vec<PodSchedulingGateApply>>,
-    /// The value of `schedulingGroup`.
+    /// SchedulingGroup provides a reference to the immediate scheduling runtime grouping object that this
+    /// Pod belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling_group: Option<v1::PodSchedulingGroup>,
-    /// The value of `securityContext`.
+    /// SecurityContext holds pod-level security attributes and common container settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub security_context: Option<PodSecurityContextApply>,
-    /// The value of `serviceAccount`.
+    /// DeprecatedServiceAccount is a deprecated alias for ServiceAccountName.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_account: Option<String>,
-    /// The value of `serviceAccountName`.
+    /// ServiceAccountName is the name of the ServiceAccount to use to run this pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_account_name: Option<String>,
-    /// The value of `setHostnameAsFQDN`.
+    /// If true the pod's hostname will be configured as the pod's FQDN, rather than the leaf name (the
+    /// default).
     #[serde(rename = "setHostnameAsFQDN", skip_serializing_if = "Option::is_none")]
     pub set_hostname_as_fqdn: Option<bool>,
-    /// The value of `shareProcessNamespace`.
+    /// Share a single process namespace between all of the containers in a pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share_process_namespace: Option<bool>,
     /// The value of `subdomain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subdomain: Option<String>,
-    /// The value of `terminationGracePeriodSeconds`.
+    /// Optional duration in seconds the pod needs to terminate gracefully.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub termination_grace_period_seconds: Option<i64>,
-    /// The value of `tolerations`.
+    /// If specified, the pod's tolerations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerations: Option<Vec<v1::Toleration>>,
-    /// The value of `topologySpreadConstraints`.
+    /// TopologySpreadConstraints describes how a group of pods ought to spread across topology domains.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topology_spread_constraints: Option<Vec<TopologySpreadConstraintApply>>,
-    /// The value of `volumes`.
+    /// List of volumes that can be mounted by containers belonging to the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volumes: Option<Vec<VolumeApply>>,
 }
 
 impl PodSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

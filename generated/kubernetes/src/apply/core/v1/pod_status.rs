@@ -15,83 +15,87 @@ use crate::apply::core::v1::{
     PodResourceClaimStatusApply, PodVolumeHealthApply, ResourceRequirementsApply,
 };
 
-/// What an apply sets of a [`PodStatus`](genclient_runtime::k8s_openapi::api::core::v1::PodStatus).
+/// Server-side apply configuration for [`PodStatus`](genclient_runtime::k8s_openapi::api::core::v1::PodStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PodStatusApply {
-    /// The value of `allocatedResources`.
+    /// AllocatedResources is the total requests allocated for this pod by the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocated_resources: Option<BTreeMap<String, Quantity>>,
-    /// The value of `conditions`.
+    /// Current service state of pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<PodConditionApply>>,
-    /// The value of `containerStatuses`.
+    /// Statuses of containers in this pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container_statuses: Option<Vec<ContainerStatusApply>>,
-    /// The value of `ephemeralContainerStatuses`.
+    /// Statuses for any ephemeral containers that have run in this pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ephemeral_container_statuses: Option<Vec<ContainerStatusApply>>,
-    /// The value of `extendedResourceClaimStatus`.
+    /// Status of extended resource claim backed by DRA.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extended_resource_claim_status: Option<PodExtendedResourceClaimStatusApply>,
-    /// The value of `hostIP`.
+    /// hostIP holds the IP address of the host to which the pod is assigned.
     #[serde(rename = "hostIP", skip_serializing_if = "Option::is_none")]
     pub host_ip: Option<String>,
-    /// The value of `hostIPs`.
+    /// hostIPs holds the IP addresses allocated to the host.
     #[serde(rename = "hostIPs", skip_serializing_if = "Option::is_none")]
     pub host_ips: Option<Vec<HostIPApply>>,
-    /// The value of `initContainerStatuses`.
+    /// Statuses of init containers in this pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub init_container_statuses: Option<Vec<ContainerStatusApply>>,
-    /// The value of `message`.
+    /// A human readable message indicating details about why the pod is in this condition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The value of `nodeAllocatableResourceClaimStatuses`.
+    /// NodeAllocatableResourceClaimStatuses contains the status of node-allocatable resources that were
+    /// allocated for this pod through DRA claims.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_allocatable_resource_claim_statuses: Option<
         Vec<NodeAllocatableResourceClaimStatusApply>,
     >,
-    /// The value of `nominatedNodeName`.
+    /// nominatedNodeName is set only when this pod preempts other pods on the node, but it cannot be
+    /// scheduled right away as preemption victims receive their graceful termination periods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nominated_node_name: Option<String>,
-    /// The value of `observedGeneration`.
+    /// If set, this represents the .metadata.generation that the pod status was set based upon.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// The value of `phase`.
+    /// The phase of a Pod is a simple, high-level summary of where the Pod is in its lifecycle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// The value of `podIP`.
+    /// podIP address allocated to the pod.
     #[serde(rename = "podIP", skip_serializing_if = "Option::is_none")]
     pub pod_ip: Option<String>,
-    /// The value of `podIPs`.
+    /// podIPs holds the IP addresses allocated to the pod.
     #[serde(rename = "podIPs", skip_serializing_if = "Option::is_none")]
     pub pod_ips: Option<Vec<PodIPApply>>,
-    /// The value of `qosClass`.
+    /// The Quality of Service (QOS) classification assigned to the pod based on resource requirements See
+    /// PodQOSClass type for available QOS classes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub qos_class: Option<String>,
-    /// The value of `reason`.
+    /// A brief CamelCase message indicating details about why the pod is in this state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The value of `resize`.
+    /// Status of resources resize desired for pod's containers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resize: Option<String>,
-    /// The value of `resourceClaimStatuses`.
+    /// Status of resource claims.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_claim_statuses: Option<Vec<PodResourceClaimStatusApply>>,
-    /// The value of `resources`.
+    /// Resources represents the compute resource requests and limits that have been applied at the pod
+    /// level if pod-level requests or limits are set in PodSpec.Resources.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resources: Option<ResourceRequirementsApply>,
-    /// The value of `startTime`.
+    /// RFC 3339 date and time at which the object was acknowledged by the Kubelet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_time: Option<Time>,
-    /// The value of `volumeHealth`.
+    /// volumeHealth contains node-reported health for each volume the pod is using.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_health: Option<Vec<PodVolumeHealthApply>>,
 }
 
 impl PodStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

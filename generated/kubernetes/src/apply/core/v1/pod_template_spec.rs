@@ -8,21 +8,21 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMet
 
 use crate::apply::core::v1::PodSpecApply;
 
-/// What an apply sets of a [`PodTemplateSpec`](genclient_runtime::k8s_openapi::api::core::v1::PodTemplateSpec).
+/// Server-side apply configuration for [`PodTemplateSpec`](genclient_runtime::k8s_openapi::api::core::v1::PodTemplateSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct PodTemplateSpecApply {
-    /// The value of `metadata`.
+    /// Standard object's metadata.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<ObjectMeta>,
-    /// The value of `spec`.
+    /// Specification of the desired behavior of the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<PodSpecApply>,
 }
 
 impl PodTemplateSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

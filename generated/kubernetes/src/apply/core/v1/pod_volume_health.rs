@@ -8,24 +8,25 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::apply::core::v1::VolumeHealthConditionApply;
 
-/// What an apply sets of a [`PodVolumeHealth`](genclient_runtime::k8s_openapi::api::core::v1::PodVolumeHealth).
+/// Server-side apply configuration for [`PodVolumeHealth`](genclient_runtime::k8s_openapi::api::core::v1::PodVolumeHealth).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PodVolumeHealthApply {
-    /// The value of `healthConditions`.
+    /// conditions is the set of adverse conditions reported by the CSI node plugin for this volume on this
+    /// node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub health_conditions: Option<Vec<VolumeHealthConditionApply>>,
-    /// The value of `lastTransitionTime`.
+    /// lastTransitionTime is when the current set of conditions first appeared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Time>,
-    /// The value of `name`.
+    /// name matches an entry in pod.spec.volumes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl PodVolumeHealthApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

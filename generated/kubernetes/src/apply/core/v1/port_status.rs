@@ -5,7 +5,7 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`PortStatus`](genclient_runtime::k8s_openapi::api::core::v1::PortStatus).
+/// Server-side apply configuration for [`PortStatus`](genclient_runtime::k8s_openapi::api::core::v1::PortStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
@@ -13,16 +13,17 @@ pub struct PortStatusApply {
     /// The value of `error`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The value of `port`.
+    /// Port is the port number of the service port of which status is recorded here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<i32>,
-    /// The value of `protocol`.
+    /// Protocol is the protocol of the service port of which status is recorded here The supported values
+    /// are: "TCP", "UDP", "SCTP".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
 }
 
 impl PortStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,24 +5,25 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`PortworxVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::PortworxVolumeSource).
+/// Server-side apply configuration for [`PortworxVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::PortworxVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PortworxVolumeSourceApply {
-    /// The value of `fsType`.
+    /// fSType represents the filesystem type to mount Must be a filesystem type supported by the host
+    /// operating system.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fs_type: Option<String>,
-    /// The value of `readOnly`.
+    /// readOnly defaults to false (read/write).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
-    /// The value of `volumeID`.
+    /// volumeID uniquely identifies a Portworx volume.
     #[serde(rename = "volumeID", skip_serializing_if = "Option::is_none")]
     pub volume_id: Option<String>,
 }
 
 impl PortworxVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,21 +7,21 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::NodeSelectorTermApply;
 
-/// What an apply sets of a [`PreferredSchedulingTerm`](genclient_runtime::k8s_openapi::api::core::v1::PreferredSchedulingTerm).
+/// Server-side apply configuration for [`PreferredSchedulingTerm`](genclient_runtime::k8s_openapi::api::core::v1::PreferredSchedulingTerm).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct PreferredSchedulingTermApply {
-    /// The value of `preference`.
+    /// A node selector term, associated with the corresponding weight.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preference: Option<NodeSelectorTermApply>,
-    /// The value of `weight`.
+    /// Weight associated with matching the corresponding nodeSelectorTerm, in the range 1-100.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<i32>,
 }
 
 impl PreferredSchedulingTermApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

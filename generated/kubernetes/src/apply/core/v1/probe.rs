@@ -8,45 +8,45 @@ use genclient_runtime::k8s_openapi::api::core::v1;
 
 use crate::apply::core::v1::{GRPCActionApply, HTTPGetActionApply, TCPSocketActionApply};
 
-/// What an apply sets of a [`Probe`](genclient_runtime::k8s_openapi::api::core::v1::Probe).
+/// Server-side apply configuration for [`Probe`](genclient_runtime::k8s_openapi::api::core::v1::Probe).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ProbeApply {
-    /// The value of `exec`.
+    /// Exec specifies a command to execute in the container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exec: Option<v1::ExecAction>,
-    /// The value of `failureThreshold`.
+    /// Minimum consecutive failures for the probe to be considered failed after having succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure_threshold: Option<i32>,
-    /// The value of `grpc`.
+    /// GRPC specifies a GRPC HealthCheckRequest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grpc: Option<GRPCActionApply>,
-    /// The value of `httpGet`.
+    /// HTTPGet specifies an HTTP GET request to perform.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http_get: Option<HTTPGetActionApply>,
-    /// The value of `initialDelaySeconds`.
+    /// Number of seconds after the container has started before liveness probes are initiated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_delay_seconds: Option<i32>,
-    /// The value of `periodSeconds`.
+    /// How often (in seconds) to perform the probe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period_seconds: Option<i32>,
-    /// The value of `successThreshold`.
+    /// Minimum consecutive successes for the probe to be considered successful after having failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub success_threshold: Option<i32>,
-    /// The value of `tcpSocket`.
+    /// TCPSocket specifies a connection to a TCP port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp_socket: Option<TCPSocketActionApply>,
-    /// The value of `terminationGracePeriodSeconds`.
+    /// Optional duration in seconds the pod needs to terminate gracefully upon probe failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub termination_grace_period_seconds: Option<i64>,
-    /// The value of `timeoutSeconds`.
+    /// Number of seconds after which the probe times out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<i32>,
 }
 
 impl ProbeApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,24 +7,24 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::VolumeProjectionApply;
 
-/// What an apply sets of a [`ProjectedVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::ProjectedVolumeSource).
+/// Server-side apply configuration for [`ProjectedVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::ProjectedVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ProjectedVolumeSourceApply {
-    /// The value of `defaultMode`.
+    /// defaultMode are the mode bits used to set permissions on created files by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_mode: Option<i32>,
-    /// The value of `defaultUser`.
+    /// defaultUser is Optional: The owner UID of the created files by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_user: Option<i64>,
-    /// The value of `sources`.
+    /// sources is the list of volume projections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sources: Option<Vec<VolumeProjectionApply>>,
 }
 
 impl ProjectedVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

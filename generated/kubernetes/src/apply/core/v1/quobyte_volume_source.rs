@@ -5,33 +5,36 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`QuobyteVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::QuobyteVolumeSource).
+/// Server-side apply configuration for [`QuobyteVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::QuobyteVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct QuobyteVolumeSourceApply {
-    /// The value of `group`.
+    /// group to map volume access to Default is no group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// The value of `readOnly`.
+    /// readOnly here will force the Quobyte volume to be mounted with read-only permissions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
-    /// The value of `registry`.
+    /// registry represents a single or multiple Quobyte Registry services specified as a string as
+    /// host:port pair (multiple entries are separated with commas) which acts as the central registry for
+    /// volumes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registry: Option<String>,
-    /// The value of `tenant`.
+    /// tenant owning the given Quobyte volume in the Backend Used with dynamically provisioned Quobyte
+    /// volumes, value is set by the plugin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
-    /// The value of `user`.
+    /// user to map volume access to Defaults to serivceaccount user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// The value of `volume`.
+    /// volume is a string that references an already created Quobyte volume by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume: Option<String>,
 }
 
 impl QuobyteVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

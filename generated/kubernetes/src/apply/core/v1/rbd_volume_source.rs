@@ -7,39 +7,39 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::LocalObjectReferenceApply;
 
-/// What an apply sets of a [`RBDVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::RBDVolumeSource).
+/// Server-side apply configuration for [`RBDVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::RBDVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct RBDVolumeSourceApply {
-    /// The value of `fsType`.
+    /// fsType is the filesystem type of the volume that you want to mount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fs_type: Option<String>,
-    /// The value of `image`.
+    /// image is the rados image name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
-    /// The value of `keyring`.
+    /// keyring is the path to key ring for RBDUser.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keyring: Option<String>,
-    /// The value of `monitors`.
+    /// monitors is a collection of Ceph monitors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub monitors: Option<Vec<String>>,
-    /// The value of `pool`.
+    /// pool is the rados pool name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pool: Option<String>,
-    /// The value of `readOnly`.
+    /// readOnly here will force the ReadOnly setting in VolumeMounts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
-    /// The value of `secretRef`.
+    /// secretRef is name of the authentication secret for RBDUser.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_ref: Option<LocalObjectReferenceApply>,
-    /// The value of `user`.
+    /// user is the rados user name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
 }
 
 impl RBDVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,33 +7,35 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::ReplicationControllerConditionApply;
 
-/// What an apply sets of a [`ReplicationControllerStatus`](genclient_runtime::k8s_openapi::api::core::v1::ReplicationControllerStatus).
+/// Server-side apply configuration for [`ReplicationControllerStatus`](genclient_runtime::k8s_openapi::api::core::v1::ReplicationControllerStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ReplicationControllerStatusApply {
-    /// The value of `availableReplicas`.
+    /// The number of available replicas (ready for at least minReadySeconds) for this replication
+    /// controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_replicas: Option<i32>,
-    /// The value of `conditions`.
+    /// Represents the latest available observations of a replication controller's current state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<ReplicationControllerConditionApply>>,
-    /// The value of `fullyLabeledReplicas`.
+    /// The number of pods that have labels matching the labels of the pod template of the replication
+    /// controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fully_labeled_replicas: Option<i32>,
-    /// The value of `observedGeneration`.
+    /// ObservedGeneration reflects the generation of the most recently observed replication controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// The value of `readyReplicas`.
+    /// The number of ready replicas for this replication controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready_replicas: Option<i32>,
-    /// The value of `replicas`.
+    /// Replicas is the most recently observed number of replicas.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
 }
 
 impl ReplicationControllerStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

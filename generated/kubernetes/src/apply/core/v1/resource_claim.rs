@@ -5,21 +5,22 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`ResourceClaim`](genclient_runtime::k8s_openapi::api::core::v1::ResourceClaim).
+/// Server-side apply configuration for [`ResourceClaim`](genclient_runtime::k8s_openapi::api::core::v1::ResourceClaim).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct ResourceClaimApply {
-    /// The value of `name`.
+    /// Name must match the name of one entry in pod.spec.resourceClaims of the Pod where this field is
+    /// used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `request`.
+    /// Request is the name chosen for a request in the referenced claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
 }
 
 impl ResourceClaimApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

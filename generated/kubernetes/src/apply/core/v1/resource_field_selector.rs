@@ -6,24 +6,24 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-/// What an apply sets of a [`ResourceFieldSelector`](genclient_runtime::k8s_openapi::api::core::v1::ResourceFieldSelector).
+/// Server-side apply configuration for [`ResourceFieldSelector`](genclient_runtime::k8s_openapi::api::core::v1::ResourceFieldSelector).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ResourceFieldSelectorApply {
-    /// The value of `containerName`.
+    /// Container name: required for volumes, optional for env vars.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container_name: Option<String>,
-    /// The value of `divisor`.
+    /// Specifies the output format of the exposed resources, defaults to "1".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub divisor: Option<Quantity>,
-    /// The value of `resource`.
+    /// Required: resource to select.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,
 }
 
 impl ResourceFieldSelectorApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,24 +5,24 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`ResourceHealth`](genclient_runtime::k8s_openapi::api::core::v1::ResourceHealth).
+/// Server-side apply configuration for [`ResourceHealth`](genclient_runtime::k8s_openapi::api::core::v1::ResourceHealth).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ResourceHealthApply {
-    /// The value of `health`.
+    /// Health of the resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub health: Option<String>,
-    /// The value of `message`.
+    /// Message provides human-readable context for Health (e.g. "ECC error count exceeded threshold").
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The value of `resourceID`.
+    /// ResourceID is the unique identifier of the resource.
     #[serde(rename = "resourceID", skip_serializing_if = "Option::is_none")]
     pub resource_id: Option<String>,
 }
 
 impl ResourceHealthApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -10,24 +10,25 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::apply::core::v1::ScopeSelectorApply;
 
-/// What an apply sets of a [`ResourceQuotaSpec`](genclient_runtime::k8s_openapi::api::core::v1::ResourceQuotaSpec).
+/// Server-side apply configuration for [`ResourceQuotaSpec`](genclient_runtime::k8s_openapi::api::core::v1::ResourceQuotaSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ResourceQuotaSpecApply {
-    /// The value of `hard`.
+    /// hard is the set of desired hard limits for each named resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hard: Option<BTreeMap<String, Quantity>>,
-    /// The value of `scopeSelector`.
+    /// scopeSelector is also a collection of filters like scopes that must match each object tracked by a
+    /// quota but expressed using ScopeSelectorOperator in combination with possible values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope_selector: Option<ScopeSelectorApply>,
-    /// The value of `scopes`.
+    /// A collection of filters that must match each object tracked by a quota.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scopes: Option<Vec<String>>,
 }
 
 impl ResourceQuotaSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

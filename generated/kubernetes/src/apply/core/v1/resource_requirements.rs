@@ -10,24 +10,25 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::apply::core::v1::ResourceClaimApply;
 
-/// What an apply sets of a [`ResourceRequirements`](genclient_runtime::k8s_openapi::api::core::v1::ResourceRequirements).
+/// Server-side apply configuration for [`ResourceRequirements`](genclient_runtime::k8s_openapi::api::core::v1::ResourceRequirements).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct ResourceRequirementsApply {
-    /// The value of `claims`.
+    /// Claims lists the names of resources, defined in spec.resourceClaims, that are used by this
+    /// container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claims: Option<Vec<ResourceClaimApply>>,
-    /// The value of `limits`.
+    /// Limits describes the maximum amount of compute resources allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<BTreeMap<String, Quantity>>,
-    /// The value of `requests`.
+    /// Requests describes the minimum amount of compute resources required.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<BTreeMap<String, Quantity>>,
 }
 
 impl ResourceRequirementsApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

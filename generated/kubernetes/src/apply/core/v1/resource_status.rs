@@ -7,21 +7,21 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::ResourceHealthApply;
 
-/// What an apply sets of a [`ResourceStatus`](genclient_runtime::k8s_openapi::api::core::v1::ResourceStatus).
+/// Server-side apply configuration for [`ResourceStatus`](genclient_runtime::k8s_openapi::api::core::v1::ResourceStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct ResourceStatusApply {
-    /// The value of `name`.
+    /// Name of the resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `resources`.
+    /// List of unique resources health.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resources: Option<Vec<ResourceHealthApply>>,
 }
 
 impl ResourceStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

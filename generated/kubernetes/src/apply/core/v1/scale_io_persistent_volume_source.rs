@@ -6,45 +6,47 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::api::core::v1;
 
-/// What an apply sets of a [`ScaleIOPersistentVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::ScaleIOPersistentVolumeSource).
+/// Server-side apply configuration for [`ScaleIOPersistentVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::ScaleIOPersistentVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ScaleIOPersistentVolumeSourceApply {
-    /// The value of `fsType`.
+    /// fsType is the filesystem type to mount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fs_type: Option<String>,
-    /// The value of `gateway`.
+    /// gateway is the host address of the ScaleIO API Gateway.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gateway: Option<String>,
-    /// The value of `protectionDomain`.
+    /// protectionDomain is the name of the ScaleIO Protection Domain for the configured storage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protection_domain: Option<String>,
-    /// The value of `readOnly`.
+    /// readOnly defaults to false (read/write).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
-    /// The value of `secretRef`.
+    /// secretRef references to the secret for ScaleIO user and other sensitive information.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_ref: Option<v1::SecretReference>,
-    /// The value of `sslEnabled`.
+    /// sslEnabled is the flag to enable/disable SSL communication with Gateway, default false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ssl_enabled: Option<bool>,
-    /// The value of `storageMode`.
+    /// storageMode indicates whether the storage for a volume should be ThickProvisioned or
+    /// ThinProvisioned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage_mode: Option<String>,
-    /// The value of `storagePool`.
+    /// storagePool is the ScaleIO Storage Pool associated with the protection domain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage_pool: Option<String>,
-    /// The value of `system`.
+    /// system is the name of the storage system as configured in ScaleIO.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
-    /// The value of `volumeName`.
+    /// volumeName is the name of a volume already created in the ScaleIO system that is associated with
+    /// this volume source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_name: Option<String>,
 }
 
 impl ScaleIOPersistentVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

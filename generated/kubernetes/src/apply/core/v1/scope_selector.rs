@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::ScopedResourceSelectorRequirementApply;
 
-/// What an apply sets of a [`ScopeSelector`](genclient_runtime::k8s_openapi::api::core::v1::ScopeSelector).
+/// Server-side apply configuration for [`ScopeSelector`](genclient_runtime::k8s_openapi::api::core::v1::ScopeSelector).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ScopeSelectorApply {
-    /// The value of `matchExpressions`.
+    /// A list of scope selector requirements by scope of the resources.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_expressions: Option<Vec<ScopedResourceSelectorRequirementApply>>,
 }
 
 impl ScopeSelectorApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

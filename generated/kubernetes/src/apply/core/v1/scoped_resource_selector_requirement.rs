@@ -5,24 +5,24 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`ScopedResourceSelectorRequirement`](genclient_runtime::k8s_openapi::api::core::v1::ScopedResourceSelectorRequirement).
+/// Server-side apply configuration for [`ScopedResourceSelectorRequirement`](genclient_runtime::k8s_openapi::api::core::v1::ScopedResourceSelectorRequirement).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ScopedResourceSelectorRequirementApply {
-    /// The value of `operator`.
+    /// Represents a scope's relationship to a set of values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operator: Option<String>,
-    /// The value of `scopeName`.
+    /// The name of the scope that the selector applies to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope_name: Option<String>,
-    /// The value of `values`.
+    /// An array of string values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub values: Option<Vec<String>>,
 }
 
 impl ScopedResourceSelectorRequirementApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`SeccompProfile`](genclient_runtime::k8s_openapi::api::core::v1::SeccompProfile).
+/// Server-side apply configuration for [`SeccompProfile`](genclient_runtime::k8s_openapi::api::core::v1::SeccompProfile).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct SeccompProfileApply {
-    /// The value of `localhostProfile`.
+    /// localhostProfile indicates a profile defined in a file on the node should be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub localhost_profile: Option<String>,
-    /// The value of `type`.
+    /// type indicates which kind of seccomp profile will be applied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
 }
 
 impl SeccompProfileApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -13,35 +13,36 @@ use genclient_runtime::k8s_openapi::ByteString;
 use genclient_runtime::k8s_openapi::api::core::v1;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
-/// What an apply sets of a [`v1::Secret`].
+/// Server-side apply configuration for [`v1::Secret`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct SecretApply {
-    /// Written by itself.
+    /// Set automatically.
     #[serde(rename = "apiVersion", default)]
     pub api_version: ApiVersion<v1::Secret>,
-    /// Written by itself.
+    /// Set automatically.
     #[serde(default)]
     pub kind: Kind<v1::Secret>,
-    /// The name of the object, and what is set of its metadata.
+    /// The name of the object, and the metadata to apply.
     pub metadata: ObjectMetaApply,
-    /// The value of `data`.
+    /// Data contains the secret data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<BTreeMap<String, ByteString>>,
-    /// The value of `immutable`.
+    /// Immutable, if set to true, ensures that data stored in the Secret cannot be updated (only object
+    /// metadata can be modified).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub immutable: Option<bool>,
-    /// The value of `stringData`.
+    /// stringData allows specifying non-binary secret data in string form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub string_data: Option<BTreeMap<String, String>>,
-    /// The value of `type`.
+    /// Used to facilitate programmatic handling of secret data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
 }
 
 impl SecretApply {
-    /// Names the object, and sets nothing of it.
+    /// Creates a configuration that names the object and sets no field.
     #[inline]
     pub fn new(name: impl Into<String>, namespace: impl Into<String>) -> Self {
         Self {
@@ -55,12 +56,12 @@ impl SecretApply {
         }
     }
 
-    /// Returns what a field manager has applied to the object.
+    /// Returns the configuration that a field manager has applied to the object.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     #[inline]
     pub fn extract(
         object: &v1::Secret,
@@ -69,7 +70,7 @@ impl SecretApply {
         extract(object, field_manager)
     }
 
-    /// Sets these labels, and no others.
+    /// Sets the labels and replaces those set before.
     #[inline]
     pub fn labels(
         mut self,
@@ -79,7 +80,7 @@ impl SecretApply {
         self
     }
 
-    /// Sets these annotations, and no others.
+    /// Sets the annotations and replaces those set before.
     #[inline]
     pub fn annotations(
         mut self,
@@ -89,7 +90,7 @@ impl SecretApply {
         self
     }
 
-    /// Sets these finalizers, and no others.
+    /// Sets the finalizers and replaces those set before.
     #[inline]
     pub fn finalizers(
         mut self,
@@ -99,7 +100,7 @@ impl SecretApply {
         self
     }
 
-    /// Sets these owners, and no others.
+    /// Sets the owner references and replaces those set before.
     #[inline]
     pub fn owner_references(
         mut self,

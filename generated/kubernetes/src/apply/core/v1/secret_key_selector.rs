@@ -5,24 +5,24 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`SecretKeySelector`](genclient_runtime::k8s_openapi::api::core::v1::SecretKeySelector).
+/// Server-side apply configuration for [`SecretKeySelector`](genclient_runtime::k8s_openapi::api::core::v1::SecretKeySelector).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct SecretKeySelectorApply {
-    /// The value of `key`.
+    /// The key of the secret to select from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The value of `name`.
+    /// Name of the referent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `optional`.
+    /// Specify whether the Secret or its key must be defined.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optional: Option<bool>,
 }
 
 impl SecretKeySelectorApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

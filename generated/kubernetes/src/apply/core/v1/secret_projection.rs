@@ -7,24 +7,25 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::KeyToPathApply;
 
-/// What an apply sets of a [`SecretProjection`](genclient_runtime::k8s_openapi::api::core::v1::SecretProjection).
+/// Server-side apply configuration for [`SecretProjection`](genclient_runtime::k8s_openapi::api::core::v1::SecretProjection).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct SecretProjectionApply {
-    /// The value of `items`.
+    /// items if unspecified, each key-value pair in the Data field of the referenced Secret will be
+    /// projected into the volume as a file whose name is the key and content is the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items: Option<Vec<KeyToPathApply>>,
-    /// The value of `name`.
+    /// Name of the referent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `optional`.
+    /// optional field specify whether the Secret or its key must be defined.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optional: Option<bool>,
 }
 
 impl SecretProjectionApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,30 +7,31 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::KeyToPathApply;
 
-/// What an apply sets of a [`SecretVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::SecretVolumeSource).
+/// Server-side apply configuration for [`SecretVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::SecretVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct SecretVolumeSourceApply {
-    /// The value of `defaultMode`.
+    /// defaultMode is Optional: mode bits used to set permissions on created files by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_mode: Option<i32>,
-    /// The value of `defaultUser`.
+    /// defaultUser is Optional: The owner UID of the created files by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_user: Option<i64>,
-    /// The value of `items`.
+    /// items If unspecified, each key-value pair in the Data field of the referenced Secret will be
+    /// projected into the volume as a file whose name is the key and content is the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items: Option<Vec<KeyToPathApply>>,
-    /// The value of `optional`.
+    /// optional field specify whether the Secret or its keys must be defined.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optional: Option<bool>,
-    /// The value of `secretName`.
+    /// secretName is the name of the secret in the pod's namespace to use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_name: Option<String>,
 }
 
 impl SecretVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -8,51 +8,52 @@ use genclient_runtime::k8s_openapi::api::core::v1;
 
 use crate::apply::core::v1::{AppArmorProfileApply, SeccompProfileApply};
 
-/// What an apply sets of a [`SecurityContext`](genclient_runtime::k8s_openapi::api::core::v1::SecurityContext).
+/// Server-side apply configuration for [`SecurityContext`](genclient_runtime::k8s_openapi::api::core::v1::SecurityContext).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct SecurityContextApply {
-    /// The value of `allowPrivilegeEscalation`.
+    /// AllowPrivilegeEscalation controls whether a process can gain more privileges than its parent
+    /// process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow_privilege_escalation: Option<bool>,
-    /// The value of `appArmorProfile`.
+    /// appArmorProfile is the AppArmor options to use by this container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub app_armor_profile: Option<AppArmorProfileApply>,
-    /// The value of `capabilities`.
+    /// The capabilities to add/drop when running containers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<v1::Capabilities>,
-    /// The value of `privileged`.
+    /// Run container in privileged mode.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub privileged: Option<bool>,
-    /// The value of `procMount`.
+    /// procMount denotes the type of proc mount to use for the containers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proc_mount: Option<String>,
-    /// The value of `readOnlyRootFilesystem`.
+    /// Whether this container has a read-only root filesystem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only_root_filesystem: Option<bool>,
-    /// The value of `runAsGroup`.
+    /// The GID to run the entrypoint of the container process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_as_group: Option<i64>,
-    /// The value of `runAsNonRoot`.
+    /// Indicates that the container must run as a non-root user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_as_non_root: Option<bool>,
-    /// The value of `runAsUser`.
+    /// The UID to run the entrypoint of the container process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_as_user: Option<i64>,
-    /// The value of `seLinuxOptions`.
+    /// The SELinux context to be applied to the container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub se_linux_options: Option<v1::SELinuxOptions>,
-    /// The value of `seccompProfile`.
+    /// The seccomp options to use by this container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seccomp_profile: Option<SeccompProfileApply>,
-    /// The value of `windowsOptions`.
+    /// The Windows specific settings applied to all containers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub windows_options: Option<v1::WindowsSecurityContextOptions>,
 }
 
 impl SecurityContextApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

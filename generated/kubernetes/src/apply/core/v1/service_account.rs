@@ -12,32 +12,35 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerRefe
 
 use crate::apply::core::v1::LocalObjectReferenceApply;
 
-/// What an apply sets of a [`v1::ServiceAccount`].
+/// Server-side apply configuration for [`v1::ServiceAccount`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ServiceAccountApply {
-    /// Written by itself.
+    /// Set automatically.
     #[serde(rename = "apiVersion", default)]
     pub api_version: ApiVersion<v1::ServiceAccount>,
-    /// Written by itself.
+    /// Set automatically.
     #[serde(default)]
     pub kind: Kind<v1::ServiceAccount>,
-    /// The name of the object, and what is set of its metadata.
+    /// The name of the object, and the metadata to apply.
     pub metadata: ObjectMetaApply,
-    /// The value of `automountServiceAccountToken`.
+    /// AutomountServiceAccountToken indicates whether pods running as this service account should have an
+    /// API token automatically mounted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub automount_service_account_token: Option<bool>,
-    /// The value of `imagePullSecrets`.
+    /// ImagePullSecrets is a list of references to secrets in the same namespace to use for pulling any
+    /// images in pods that reference this ServiceAccount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image_pull_secrets: Option<Vec<LocalObjectReferenceApply>>,
-    /// The value of `secrets`.
+    /// Secrets is a list of the secrets in the same namespace that pods running using this ServiceAccount
+    /// are allowed to use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secrets: Option<Vec<v1::ObjectReference>>,
 }
 
 impl ServiceAccountApply {
-    /// Names the object, and sets nothing of it.
+    /// Creates a configuration that names the object and sets no field.
     #[inline]
     pub fn new(name: impl Into<String>, namespace: impl Into<String>) -> Self {
         Self {
@@ -50,12 +53,12 @@ impl ServiceAccountApply {
         }
     }
 
-    /// Returns what a field manager has applied to the object.
+    /// Returns the configuration that a field manager has applied to the object.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     #[inline]
     pub fn extract(
         object: &v1::ServiceAccount,
@@ -64,7 +67,7 @@ impl ServiceAccountApply {
         extract(object, field_manager)
     }
 
-    /// Sets these labels, and no others.
+    /// Sets the labels and replaces those set before.
     #[inline]
     pub fn labels(
         mut self,
@@ -74,7 +77,7 @@ impl ServiceAccountApply {
         self
     }
 
-    /// Sets these annotations, and no others.
+    /// Sets the annotations and replaces those set before.
     #[inline]
     pub fn annotations(
         mut self,
@@ -84,7 +87,7 @@ impl ServiceAccountApply {
         self
     }
 
-    /// Sets these finalizers, and no others.
+    /// Sets the finalizers and replaces those set before.
     #[inline]
     pub fn finalizers(
         mut self,
@@ -94,7 +97,7 @@ impl ServiceAccountApply {
         self
     }
 
-    /// Sets these owners, and no others.
+    /// Sets the owner references and replaces those set before.
     #[inline]
     pub fn owner_references(
         mut self,

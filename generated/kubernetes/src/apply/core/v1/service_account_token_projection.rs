@@ -5,27 +5,27 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`ServiceAccountTokenProjection`](genclient_runtime::k8s_openapi::api::core::v1::ServiceAccountTokenProjection).
+/// Server-side apply configuration for [`ServiceAccountTokenProjection`](genclient_runtime::k8s_openapi::api::core::v1::ServiceAccountTokenProjection).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ServiceAccountTokenProjectionApply {
-    /// The value of `audience`.
+    /// audience is the intended audience of the token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audience: Option<String>,
-    /// The value of `expirationSeconds`.
+    /// expirationSeconds is the requested duration of validity of the service account token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expiration_seconds: Option<i64>,
-    /// The value of `path`.
+    /// path is the path relative to the mount point of the file to project the token into.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The value of `user`.
+    /// user is Optional: The owner UID of the created file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<i64>,
 }
 
 impl ServiceAccountTokenProjectionApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -6,33 +6,33 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-/// What an apply sets of a [`ServicePort`](genclient_runtime::k8s_openapi::api::core::v1::ServicePort).
+/// Server-side apply configuration for [`ServicePort`](genclient_runtime::k8s_openapi::api::core::v1::ServicePort).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ServicePortApply {
-    /// The value of `appProtocol`.
+    /// The application protocol for this port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub app_protocol: Option<String>,
-    /// The value of `name`.
+    /// The name of this port within the service.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `nodePort`.
+    /// The port on each node on which this service is exposed when type is NodePort or LoadBalancer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_port: Option<i32>,
-    /// The value of `port`.
+    /// The port that will be exposed by this service.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<i32>,
-    /// The value of `protocol`.
+    /// The IP protocol for this port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
-    /// The value of `targetPort`.
+    /// Number or name of the port to access on the pods targeted by the service.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_port: Option<IntOrString>,
 }
 
 impl ServicePortApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

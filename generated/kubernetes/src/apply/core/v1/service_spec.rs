@@ -10,75 +10,82 @@ use genclient_runtime::k8s_openapi::api::core::v1;
 
 use crate::apply::core::v1::ServicePortApply;
 
-/// What an apply sets of a [`ServiceSpec`](genclient_runtime::k8s_openapi::api::core::v1::ServiceSpec).
+/// Server-side apply configuration for [`ServiceSpec`](genclient_runtime::k8s_openapi::api::core::v1::ServiceSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ServiceSpecApply {
-    /// The value of `allocateLoadBalancerNodePorts`.
+    /// allocateLoadBalancerNodePorts defines if NodePorts will be automatically allocated for services with
+    /// type LoadBalancer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocate_load_balancer_node_ports: Option<bool>,
-    /// The value of `clusterIP`.
+    /// clusterIP is the IP address of the service and is usually assigned randomly.
     #[serde(rename = "clusterIP", skip_serializing_if = "Option::is_none")]
     pub cluster_ip: Option<String>,
-    /// The value of `clusterIPs`.
+    /// ClusterIPs is a list of IP addresses assigned to this service, and are usually assigned randomly.
     #[serde(rename = "clusterIPs", skip_serializing_if = "Option::is_none")]
     pub cluster_ips: Option<Vec<String>>,
-    /// The value of `externalIPs`.
+    /// externalIPs is a list of IP addresses for which nodes in the cluster will also accept traffic for
+    /// this service.
     #[serde(rename = "externalIPs", skip_serializing_if = "Option::is_none")]
     pub external_ips: Option<Vec<String>>,
-    /// The value of `externalName`.
+    /// externalName is the external reference that discovery mechanisms will return as an alias for this
+    /// service (e.g. a DNS CNAME record).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external_name: Option<String>,
-    /// The value of `externalTrafficPolicy`.
+    /// externalTrafficPolicy describes how nodes distribute service traffic they receive on one of the
+    /// Service's "externally-facing" addresses (NodePorts, ExternalIPs, and LoadBalancer IPs).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external_traffic_policy: Option<String>,
-    /// The value of `healthCheckNodePort`.
+    /// healthCheckNodePort specifies the healthcheck nodePort for the service.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub health_check_node_port: Option<i32>,
-    /// The value of `internalTrafficPolicy`.
+    /// InternalTrafficPolicy describes how nodes distribute service traffic they receive on the ClusterIP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub internal_traffic_policy: Option<String>,
-    /// The value of `ipFamilies`.
+    /// IPFamilies is a list of IP families (e.g. IPv4, IPv6) assigned to this service.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ip_families: Option<Vec<String>>,
-    /// The value of `ipFamilyPolicy`.
+    /// IPFamilyPolicy represents the dual-stack-ness requested or required by this Service.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ip_family_policy: Option<String>,
-    /// The value of `loadBalancerClass`.
+    /// loadBalancerClass is the class of the load balancer implementation this Service belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load_balancer_class: Option<String>,
-    /// The value of `loadBalancerIP`.
+    /// Only applies to Service Type: LoadBalancer.
     #[serde(rename = "loadBalancerIP", skip_serializing_if = "Option::is_none")]
     pub load_balancer_ip: Option<String>,
-    /// The value of `loadBalancerSourceRanges`.
+    /// If specified and supported by the platform, this will restrict traffic through the cloud-provider
+    /// load-balancer will be restricted to the specified client IPs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load_balancer_source_ranges: Option<Vec<String>>,
-    /// The value of `ports`.
+    /// The list of ports that are exposed by this service.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ports: Option<Vec<ServicePortApply>>,
-    /// The value of `publishNotReadyAddresses`.
+    /// publishNotReadyAddresses indicates that any agent which deals with endpoints for this Service should
+    /// disregard any indications of ready/not-ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub publish_not_ready_addresses: Option<bool>,
-    /// The value of `selector`.
+    /// Route service traffic to pods with label keys and values matching this selector.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<BTreeMap<String, String>>,
-    /// The value of `sessionAffinity`.
+    /// Supports "ClientIP" and "None".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_affinity: Option<String>,
-    /// The value of `sessionAffinityConfig`.
+    /// sessionAffinityConfig contains the configurations of session affinity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_affinity_config: Option<v1::SessionAffinityConfig>,
-    /// The value of `trafficDistribution`.
+    /// TrafficDistribution offers a way to express preferences for how traffic is distributed to Service
+    /// endpoints.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traffic_distribution: Option<String>,
-    /// The value of `type`.
+    /// type determines how the Service is exposed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
 }
 
 impl ServiceSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -8,21 +8,21 @@ use genclient_runtime::{Deserialize, Serialize};
 use crate::apply::core::v1::LoadBalancerStatusApply;
 use crate::apply::meta::v1::ConditionApply;
 
-/// What an apply sets of a [`ServiceStatus`](genclient_runtime::k8s_openapi::api::core::v1::ServiceStatus).
+/// Server-side apply configuration for [`ServiceStatus`](genclient_runtime::k8s_openapi::api::core::v1::ServiceStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ServiceStatusApply {
-    /// The value of `conditions`.
+    /// Current service state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<ConditionApply>>,
-    /// The value of `loadBalancer`.
+    /// LoadBalancer contains the current status of the load-balancer, if one is present.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load_balancer: Option<LoadBalancerStatusApply>,
 }
 
 impl ServiceStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

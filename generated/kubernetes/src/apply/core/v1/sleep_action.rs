@@ -5,18 +5,18 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`SleepAction`](genclient_runtime::k8s_openapi::api::core::v1::SleepAction).
+/// Server-side apply configuration for [`SleepAction`](genclient_runtime::k8s_openapi::api::core::v1::SleepAction).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct SleepActionApply {
-    /// The value of `seconds`.
+    /// Seconds is the number of seconds to sleep.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<i64>,
 }
 
 impl SleepActionApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,30 +7,30 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::LocalObjectReferenceApply;
 
-/// What an apply sets of a [`StorageOSVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::StorageOSVolumeSource).
+/// Server-side apply configuration for [`StorageOSVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::StorageOSVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct StorageOSVolumeSourceApply {
-    /// The value of `fsType`.
+    /// fsType is the filesystem type to mount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fs_type: Option<String>,
-    /// The value of `readOnly`.
+    /// readOnly defaults to false (read/write).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
-    /// The value of `secretRef`.
+    /// secretRef specifies the secret to use for obtaining the StorageOS API credentials.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_ref: Option<LocalObjectReferenceApply>,
-    /// The value of `volumeName`.
+    /// volumeName is the human-readable name of the StorageOS volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_name: Option<String>,
-    /// The value of `volumeNamespace`.
+    /// volumeNamespace specifies the scope of the volume within StorageOS.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_namespace: Option<String>,
 }
 
 impl StorageOSVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`Sysctl`](genclient_runtime::k8s_openapi::api::core::v1::Sysctl).
+/// Server-side apply configuration for [`Sysctl`](genclient_runtime::k8s_openapi::api::core::v1::Sysctl).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct SysctlApply {
-    /// The value of `name`.
+    /// Name of a property to set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `value`.
+    /// Value of a property to set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
 }
 
 impl SysctlApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

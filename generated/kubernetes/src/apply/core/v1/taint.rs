@@ -6,27 +6,27 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-/// What an apply sets of a [`Taint`](genclient_runtime::k8s_openapi::api::core::v1::Taint).
+/// Server-side apply configuration for [`Taint`](genclient_runtime::k8s_openapi::api::core::v1::Taint).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct TaintApply {
-    /// The value of `effect`.
+    /// Required. The effect of the taint on pods that do not tolerate the taint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effect: Option<String>,
-    /// The value of `key`.
+    /// Required. The taint key to be applied to a node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The value of `timeAdded`.
+    /// TimeAdded represents the time at which the taint was added.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_added: Option<Time>,
-    /// The value of `value`.
+    /// The taint value corresponding to the taint key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
 }
 
 impl TaintApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

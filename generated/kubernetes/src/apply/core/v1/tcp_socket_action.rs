@@ -6,21 +6,21 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-/// What an apply sets of a [`TCPSocketAction`](genclient_runtime::k8s_openapi::api::core::v1::TCPSocketAction).
+/// Server-side apply configuration for [`TCPSocketAction`](genclient_runtime::k8s_openapi::api::core::v1::TCPSocketAction).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct TCPSocketActionApply {
-    /// The value of `host`.
+    /// Optional: Host name to connect to, defaults to the pod IP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// The value of `port`.
+    /// Number or name of the port to access on the container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<IntOrString>,
 }
 
 impl TCPSocketActionApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

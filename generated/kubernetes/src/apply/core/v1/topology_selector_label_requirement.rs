@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`TopologySelectorLabelRequirement`](genclient_runtime::k8s_openapi::api::core::v1::TopologySelectorLabelRequirement).
+/// Server-side apply configuration for [`TopologySelectorLabelRequirement`](genclient_runtime::k8s_openapi::api::core::v1::TopologySelectorLabelRequirement).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct TopologySelectorLabelRequirementApply {
-    /// The value of `key`.
+    /// The label key that the selector applies to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The value of `values`.
+    /// An array of string values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub values: Option<Vec<String>>,
 }
 
 impl TopologySelectorLabelRequirementApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::TopologySelectorLabelRequirementApply;
 
-/// What an apply sets of a [`TopologySelectorTerm`](genclient_runtime::k8s_openapi::api::core::v1::TopologySelectorTerm).
+/// Server-side apply configuration for [`TopologySelectorTerm`](genclient_runtime::k8s_openapi::api::core::v1::TopologySelectorTerm).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct TopologySelectorTermApply {
-    /// The value of `matchLabelExpressions`.
+    /// A list of topology selector requirements by labels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_label_expressions: Option<Vec<TopologySelectorLabelRequirementApply>>,
 }
 
 impl TopologySelectorTermApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,39 +7,41 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::meta::v1::LabelSelectorApply;
 
-/// What an apply sets of a [`TopologySpreadConstraint`](genclient_runtime::k8s_openapi::api::core::v1::TopologySpreadConstraint).
+/// Server-side apply configuration for [`TopologySpreadConstraint`](genclient_runtime::k8s_openapi::api::core::v1::TopologySpreadConstraint).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct TopologySpreadConstraintApply {
-    /// The value of `labelSelector`.
+    /// LabelSelector is used to find matching pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label_selector: Option<LabelSelectorApply>,
-    /// The value of `matchLabelKeys`.
+    /// MatchLabelKeys is a set of pod label keys to select the pods over which spreading will be
+    /// calculated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_label_keys: Option<Vec<String>>,
-    /// The value of `maxSkew`.
+    /// MaxSkew describes the degree to which pods may be unevenly distributed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_skew: Option<i32>,
-    /// The value of `minDomains`.
+    /// MinDomains indicates a minimum number of eligible domains.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_domains: Option<i32>,
-    /// The value of `nodeAffinityPolicy`.
+    /// NodeAffinityPolicy indicates how we will treat Pod's nodeAffinity/nodeSelector when calculating pod
+    /// topology spread skew.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_affinity_policy: Option<String>,
-    /// The value of `nodeTaintsPolicy`.
+    /// NodeTaintsPolicy indicates how we will treat node taints when calculating pod topology spread skew.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_taints_policy: Option<String>,
-    /// The value of `topologyKey`.
+    /// TopologyKey is the key of node labels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topology_key: Option<String>,
-    /// The value of `whenUnsatisfiable`.
+    /// WhenUnsatisfiable indicates how to deal with a pod if it doesn't satisfy the spread constraint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when_unsatisfiable: Option<String>,
 }
 
 impl TopologySpreadConstraintApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

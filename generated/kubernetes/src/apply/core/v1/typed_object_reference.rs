@@ -5,27 +5,29 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`TypedObjectReference`](genclient_runtime::k8s_openapi::api::core::v1::TypedObjectReference).
+/// Server-side apply configuration for [`TypedObjectReference`](genclient_runtime::k8s_openapi::api::core::v1::TypedObjectReference).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct TypedObjectReferenceApply {
-    /// The value of `apiGroup`.
+    /// APIGroup is the group for the resource being referenced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_group: Option<String>,
-    /// The value of `kind`.
+    /// Kind is the type of resource being referenced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// The value of `name`.
+    /// Name is the name of resource being referenced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `namespace`.
+    /// Namespace is the namespace of resource being referenced Note that when a namespace is specified, a
+    /// gateway.networking.k8s.io/ReferenceGrant object is required in the referent namespace to allow that
+    /// namespace's owner to accept the reference.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
 }
 
 impl TypedObjectReferenceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -20,108 +20,118 @@ use crate::apply::core::v1::{
     VsphereVirtualDiskVolumeSourceApply,
 };
 
-/// What an apply sets of a [`Volume`](genclient_runtime::k8s_openapi::api::core::v1::Volume).
+/// Server-side apply configuration for [`Volume`](genclient_runtime::k8s_openapi::api::core::v1::Volume).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct VolumeApply {
-    /// The value of `awsElasticBlockStore`.
+    /// awsElasticBlockStore represents an AWS Disk resource that is attached to a kubelet's host machine
+    /// and then exposed to the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aws_elastic_block_store: Option<AWSElasticBlockStoreVolumeSourceApply>,
-    /// The value of `azureDisk`.
+    /// azureDisk represents an Azure Data Disk mount on the host and bind mount to the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub azure_disk: Option<AzureDiskVolumeSourceApply>,
-    /// The value of `azureFile`.
+    /// azureFile represents an Azure File Service mount on the host and bind mount to the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub azure_file: Option<AzureFileVolumeSourceApply>,
-    /// The value of `cephfs`.
+    /// cephFS represents a Ceph FS mount on the host that shares a pod's lifetime.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cephfs: Option<CephFSVolumeSourceApply>,
-    /// The value of `cinder`.
+    /// cinder represents a cinder volume attached and mounted on kubelets host machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cinder: Option<CinderVolumeSourceApply>,
-    /// The value of `configMap`.
+    /// configMap represents a configMap that should populate this volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config_map: Option<ConfigMapVolumeSourceApply>,
-    /// The value of `csi`.
+    /// csi (Container Storage Interface) represents ephemeral storage that is handled by certain external
+    /// CSI drivers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub csi: Option<CSIVolumeSourceApply>,
-    /// The value of `downwardAPI`.
+    /// downwardAPI represents downward API about the pod that should populate this volume.
     #[serde(rename = "downwardAPI", skip_serializing_if = "Option::is_none")]
     pub downward_api: Option<DownwardAPIVolumeSourceApply>,
-    /// The value of `emptyDir`.
+    /// emptyDir represents a temporary directory that shares a pod's lifetime.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub empty_dir: Option<v1::EmptyDirVolumeSource>,
-    /// The value of `ephemeral`.
+    /// ephemeral represents a volume that is handled by a cluster storage driver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ephemeral: Option<EphemeralVolumeSourceApply>,
-    /// The value of `fc`.
+    /// fc represents a Fibre Channel resource that is attached to a kubelet's host machine and then exposed
+    /// to the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fc: Option<v1::FCVolumeSource>,
-    /// The value of `flexVolume`.
+    /// flexVolume represents a generic volume resource that is provisioned/attached using an exec based
+    /// plugin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flex_volume: Option<FlexVolumeSourceApply>,
-    /// The value of `flocker`.
+    /// flocker represents a Flocker volume attached to a kubelet's host machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flocker: Option<v1::FlockerVolumeSource>,
-    /// The value of `gcePersistentDisk`.
+    /// gcePersistentDisk represents a GCE Disk resource that is attached to a kubelet's host machine and
+    /// then exposed to the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gce_persistent_disk: Option<GCEPersistentDiskVolumeSourceApply>,
-    /// The value of `gitRepo`.
+    /// gitRepo represents a git repository at a particular revision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub git_repo: Option<GitRepoVolumeSourceApply>,
-    /// The value of `glusterfs`.
+    /// glusterfs represents a Glusterfs mount on the host that shares a pod's lifetime.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub glusterfs: Option<GlusterfsVolumeSourceApply>,
-    /// The value of `hostPath`.
+    /// hostPath represents a pre-existing file or directory on the host machine that is directly exposed to
+    /// the container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_path: Option<HostPathVolumeSourceApply>,
-    /// The value of `image`.
+    /// image represents an OCI object (a container image or artifact) pulled and mounted on the kubelet's
+    /// host machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<v1::ImageVolumeSource>,
-    /// The value of `iscsi`.
+    /// iscsi represents an ISCSI Disk resource that is attached to a kubelet's host machine and then
+    /// exposed to the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iscsi: Option<ISCSIVolumeSourceApply>,
-    /// The value of `name`.
+    /// name of the volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `nfs`.
+    /// nfs represents an NFS mount on the host that shares a pod's lifetime.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nfs: Option<NFSVolumeSourceApply>,
-    /// The value of `persistentVolumeClaim`.
+    /// persistentVolumeClaimVolumeSource represents a reference to a PersistentVolumeClaim in the same
+    /// namespace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persistent_volume_claim: Option<PersistentVolumeClaimVolumeSourceApply>,
-    /// The value of `photonPersistentDisk`.
+    /// photonPersistentDisk represents a PhotonController persistent disk attached and mounted on kubelets
+    /// host machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub photon_persistent_disk: Option<PhotonPersistentDiskVolumeSourceApply>,
-    /// The value of `portworxVolume`.
+    /// portworxVolume represents a portworx volume attached and mounted on kubelets host machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub portworx_volume: Option<PortworxVolumeSourceApply>,
-    /// The value of `projected`.
+    /// projected items for all in one resources secrets, configmaps, and downward API.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub projected: Option<ProjectedVolumeSourceApply>,
-    /// The value of `quobyte`.
+    /// quobyte represents a Quobyte mount on the host that shares a pod's lifetime.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quobyte: Option<QuobyteVolumeSourceApply>,
-    /// The value of `rbd`.
+    /// rbd represents a Rados Block Device mount on the host that shares a pod's lifetime.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rbd: Option<RBDVolumeSourceApply>,
-    /// The value of `scaleIO`.
+    /// scaleIO represents a ScaleIO persistent volume attached and mounted on Kubernetes nodes.
     #[serde(rename = "scaleIO", skip_serializing_if = "Option::is_none")]
     pub scale_io: Option<ScaleIOVolumeSourceApply>,
-    /// The value of `secret`.
+    /// secret represents a secret that should populate this volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret: Option<SecretVolumeSourceApply>,
-    /// The value of `storageos`.
+    /// storageOS represents a StorageOS volume attached and mounted on Kubernetes nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storageos: Option<StorageOSVolumeSourceApply>,
-    /// The value of `vsphereVolume`.
+    /// vsphereVolume represents a vSphere volume attached and mounted on kubelets host machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vsphere_volume: Option<VsphereVirtualDiskVolumeSourceApply>,
 }
 
 impl VolumeApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

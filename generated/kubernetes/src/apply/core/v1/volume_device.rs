@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`VolumeDevice`](genclient_runtime::k8s_openapi::api::core::v1::VolumeDevice).
+/// Server-side apply configuration for [`VolumeDevice`](genclient_runtime::k8s_openapi::api::core::v1::VolumeDevice).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct VolumeDeviceApply {
-    /// The value of `devicePath`.
+    /// devicePath is the path inside of the container that the device will be mapped to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_path: Option<String>,
-    /// The value of `name`.
+    /// name must match the name of a persistentVolumeClaim in the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl VolumeDeviceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,24 +5,24 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`VolumeHealthCondition`](genclient_runtime::k8s_openapi::api::core::v1::VolumeHealthCondition).
+/// Server-side apply configuration for [`VolumeHealthCondition`](genclient_runtime::k8s_openapi::api::core::v1::VolumeHealthCondition).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct VolumeHealthConditionApply {
-    /// The value of `message`.
+    /// message is a human-readable description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The value of `reason`.
+    /// reason is a brief CamelCase machine-parseable reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The value of `status`.
+    /// status is the machine-parseable health category.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
 }
 
 impl VolumeHealthConditionApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -8,21 +8,21 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::apply::core::v1::VolumeHealthConditionApply;
 
-/// What an apply sets of a [`VolumeHealthStatus`](genclient_runtime::k8s_openapi::api::core::v1::VolumeHealthStatus).
+/// Server-side apply configuration for [`VolumeHealthStatus`](genclient_runtime::k8s_openapi::api::core::v1::VolumeHealthStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct VolumeHealthStatusApply {
-    /// The value of `healthConditions`.
+    /// conditions is the set of adverse conditions reported by the CSI controller plugin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub health_conditions: Option<Vec<VolumeHealthConditionApply>>,
-    /// The value of `lastTransitionTime`.
+    /// lastTransitionTime is when the current set of conditions first appeared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Time>,
 }
 
 impl VolumeHealthStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,39 +5,41 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`VolumeMount`](genclient_runtime::k8s_openapi::api::core::v1::VolumeMount).
+/// Server-side apply configuration for [`VolumeMount`](genclient_runtime::k8s_openapi::api::core::v1::VolumeMount).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct VolumeMountApply {
-    /// The value of `bindMountOptions`.
+    /// bindMountOptions is the list of additional bind mount options to apply when mounting this volume
+    /// into the container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bind_mount_options: Option<Vec<String>>,
-    /// The value of `mountPath`.
+    /// Path within the container at which the volume should be mounted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mount_path: Option<String>,
-    /// The value of `mountPropagation`.
+    /// mountPropagation determines how mounts are propagated from the host to container and the other way
+    /// around.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mount_propagation: Option<String>,
-    /// The value of `name`.
+    /// This must match the Name of a Volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `readOnly`.
+    /// Mounted read-only if true, read-write otherwise (false or unspecified).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
-    /// The value of `recursiveReadOnly`.
+    /// RecursiveReadOnly specifies whether read-only mounts should be handled recursively.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recursive_read_only: Option<String>,
-    /// The value of `subPath`.
+    /// Path within the volume from which the container's volume should be mounted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sub_path: Option<String>,
-    /// The value of `subPathExpr`.
+    /// Expanded path within the volume from which the container's volume should be mounted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sub_path_expr: Option<String>,
 }
 
 impl VolumeMountApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,30 +7,30 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::VolumeStatusApply;
 
-/// What an apply sets of a [`VolumeMountStatus`](genclient_runtime::k8s_openapi::api::core::v1::VolumeMountStatus).
+/// Server-side apply configuration for [`VolumeMountStatus`](genclient_runtime::k8s_openapi::api::core::v1::VolumeMountStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct VolumeMountStatusApply {
-    /// The value of `mountPath`.
+    /// MountPath corresponds to the original VolumeMount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mount_path: Option<String>,
-    /// The value of `name`.
+    /// Name corresponds to the name of the original VolumeMount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `readOnly`.
+    /// ReadOnly corresponds to the original VolumeMount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
-    /// The value of `recursiveReadOnly`.
+    /// RecursiveReadOnly must be set to Disabled, Enabled, or unspecified (for non-readonly mounts).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recursive_read_only: Option<String>,
-    /// The value of `volumeStatus`.
+    /// volumeStatus represents volume-type-specific status about the mounted volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_status: Option<VolumeStatusApply>,
 }
 
 impl VolumeMountStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::NodeSelectorApply;
 
-/// What an apply sets of a [`VolumeNodeAffinity`](genclient_runtime::k8s_openapi::api::core::v1::VolumeNodeAffinity).
+/// Server-side apply configuration for [`VolumeNodeAffinity`](genclient_runtime::k8s_openapi::api::core::v1::VolumeNodeAffinity).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct VolumeNodeAffinityApply {
-    /// The value of `required`.
+    /// required specifies hard node constraints that must be met.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub required: Option<NodeSelectorApply>,
 }
 
 impl VolumeNodeAffinityApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

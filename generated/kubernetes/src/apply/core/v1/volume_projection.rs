@@ -11,33 +11,35 @@ use crate::apply::core::v1::{
     ServiceAccountTokenProjectionApply,
 };
 
-/// What an apply sets of a [`VolumeProjection`](genclient_runtime::k8s_openapi::api::core::v1::VolumeProjection).
+/// Server-side apply configuration for [`VolumeProjection`](genclient_runtime::k8s_openapi::api::core::v1::VolumeProjection).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct VolumeProjectionApply {
-    /// The value of `clusterTrustBundle`.
+    /// ClusterTrustBundle allows a pod to access the `.spec.trustBundle` field of ClusterTrustBundle
+    /// objects in an auto-updating file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_trust_bundle: Option<ClusterTrustBundleProjectionApply>,
-    /// The value of `configMap`.
+    /// configMap information about the configMap data to project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config_map: Option<ConfigMapProjectionApply>,
-    /// The value of `downwardAPI`.
+    /// downwardAPI information about the downwardAPI data to project.
     #[serde(rename = "downwardAPI", skip_serializing_if = "Option::is_none")]
     pub downward_api: Option<DownwardAPIProjectionApply>,
-    /// The value of `podCertificate`.
+    /// Projects an auto-rotating credential bundle (private key and certificate chain) that the pod can use
+    /// either as a TLS client or server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod_certificate: Option<PodCertificateProjectionApply>,
-    /// The value of `secret`.
+    /// secret information about the secret data to project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret: Option<SecretProjectionApply>,
-    /// The value of `serviceAccountToken`.
+    /// serviceAccountToken is information about the serviceAccountToken data to project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_account_token: Option<ServiceAccountTokenProjectionApply>,
 }
 
 impl VolumeProjectionApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

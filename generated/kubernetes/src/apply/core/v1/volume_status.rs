@@ -7,18 +7,19 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::ImageVolumeStatusApply;
 
-/// What an apply sets of a [`VolumeStatus`](genclient_runtime::k8s_openapi::api::core::v1::VolumeStatus).
+/// Server-side apply configuration for [`VolumeStatus`](genclient_runtime::k8s_openapi::api::core::v1::VolumeStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct VolumeStatusApply {
-    /// The value of `image`.
+    /// image represents an OCI object (a container image or artifact) pulled and mounted on the kubelet's
+    /// host machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<ImageVolumeStatusApply>,
 }
 
 impl VolumeStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

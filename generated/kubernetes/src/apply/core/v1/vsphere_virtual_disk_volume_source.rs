@@ -5,27 +5,28 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`VsphereVirtualDiskVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::VsphereVirtualDiskVolumeSource).
+/// Server-side apply configuration for [`VsphereVirtualDiskVolumeSource`](genclient_runtime::k8s_openapi::api::core::v1::VsphereVirtualDiskVolumeSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct VsphereVirtualDiskVolumeSourceApply {
-    /// The value of `fsType`.
+    /// fsType is filesystem type to mount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fs_type: Option<String>,
-    /// The value of `storagePolicyID`.
+    /// storagePolicyID is the storage Policy Based Management (SPBM) profile ID associated with the
+    /// StoragePolicyName.
     #[serde(rename = "storagePolicyID", skip_serializing_if = "Option::is_none")]
     pub storage_policy_id: Option<String>,
-    /// The value of `storagePolicyName`.
+    /// storagePolicyName is the storage Policy Based Management (SPBM) profile name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage_policy_name: Option<String>,
-    /// The value of `volumePath`.
+    /// volumePath is the path that identifies vSphere volume vmdk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_path: Option<String>,
 }
 
 impl VsphereVirtualDiskVolumeSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

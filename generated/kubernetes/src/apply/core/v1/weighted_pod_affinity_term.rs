@@ -7,21 +7,21 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::PodAffinityTermApply;
 
-/// What an apply sets of a [`WeightedPodAffinityTerm`](genclient_runtime::k8s_openapi::api::core::v1::WeightedPodAffinityTerm).
+/// Server-side apply configuration for [`WeightedPodAffinityTerm`](genclient_runtime::k8s_openapi::api::core::v1::WeightedPodAffinityTerm).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct WeightedPodAffinityTermApply {
-    /// The value of `podAffinityTerm`.
+    /// Required. A pod affinity term, associated with the corresponding weight.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod_affinity_term: Option<PodAffinityTermApply>,
-    /// The value of `weight`.
+    /// weight associated with matching the corresponding podAffinityTerm, in the range 1-100.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<i32>,
 }
 
 impl WeightedPodAffinityTermApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -11,39 +11,39 @@ use genclient_runtime::k8s_openapi::api::discovery::v1;
 
 use crate::apply::discovery::v1::EndpointHintsApply;
 
-/// What an apply sets of a [`Endpoint`](genclient_runtime::k8s_openapi::api::discovery::v1::Endpoint).
+/// Server-side apply configuration for [`Endpoint`](genclient_runtime::k8s_openapi::api::discovery::v1::Endpoint).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct EndpointApply {
-    /// The value of `addresses`.
+    /// addresses of this endpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub addresses: Option<Vec<String>>,
-    /// The value of `conditions`.
+    /// conditions contains information about the current status of the endpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<v1::EndpointConditions>,
-    /// The value of `deprecatedTopology`.
+    /// deprecatedTopology contains topology information part of the v1beta1 API.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deprecated_topology: Option<BTreeMap<String, String>>,
-    /// The value of `hints`.
+    /// hints contains information associated with how an endpoint should be consumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hints: Option<EndpointHintsApply>,
-    /// The value of `hostname`.
+    /// hostname of this endpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hostname: Option<String>,
-    /// The value of `nodeName`.
+    /// nodeName represents the name of the Node hosting this endpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_name: Option<String>,
-    /// The value of `targetRef`.
+    /// targetRef is a reference to a Kubernetes object that represents this endpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_ref: Option<ObjectReference>,
-    /// The value of `zone`.
+    /// zone is the name of the Zone this endpoint exists in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zone: Option<String>,
 }
 
 impl EndpointApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

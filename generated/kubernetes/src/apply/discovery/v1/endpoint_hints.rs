@@ -7,21 +7,23 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::discovery::v1::{ForNodeApply, ForZoneApply};
 
-/// What an apply sets of a [`EndpointHints`](genclient_runtime::k8s_openapi::api::discovery::v1::EndpointHints).
+/// Server-side apply configuration for [`EndpointHints`](genclient_runtime::k8s_openapi::api::discovery::v1::EndpointHints).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct EndpointHintsApply {
-    /// The value of `forNodes`.
+    /// forNodes indicates the node(s) this endpoint should be consumed by when using topology aware
+    /// routing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub for_nodes: Option<Vec<ForNodeApply>>,
-    /// The value of `forZones`.
+    /// forZones indicates the zone(s) this endpoint should be consumed by when using topology aware
+    /// routing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub for_zones: Option<Vec<ForZoneApply>>,
 }
 
 impl EndpointHintsApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

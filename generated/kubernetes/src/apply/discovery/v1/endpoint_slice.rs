@@ -12,32 +12,32 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerRefe
 
 use crate::apply::discovery::v1::EndpointApply;
 
-/// What an apply sets of a [`v1::EndpointSlice`].
+/// Server-side apply configuration for [`v1::EndpointSlice`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct EndpointSliceApply {
-    /// Written by itself.
+    /// Set automatically.
     #[serde(rename = "apiVersion", default)]
     pub api_version: ApiVersion<v1::EndpointSlice>,
-    /// Written by itself.
+    /// Set automatically.
     #[serde(default)]
     pub kind: Kind<v1::EndpointSlice>,
-    /// The name of the object, and what is set of its metadata.
+    /// The name of the object, and the metadata to apply.
     pub metadata: ObjectMetaApply,
-    /// The value of `addressType`.
+    /// addressType specifies the type of address carried by this EndpointSlice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address_type: Option<String>,
-    /// The value of `endpoints`.
+    /// endpoints is a list of unique endpoints in this slice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoints: Option<Vec<EndpointApply>>,
-    /// The value of `ports`.
+    /// ports specifies the list of network ports exposed by each endpoint in this slice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ports: Option<Vec<v1::EndpointPort>>,
 }
 
 impl EndpointSliceApply {
-    /// Names the object, and sets nothing of it.
+    /// Creates a configuration that names the object and sets no field.
     #[inline]
     pub fn new(name: impl Into<String>, namespace: impl Into<String>) -> Self {
         Self {
@@ -50,12 +50,12 @@ impl EndpointSliceApply {
         }
     }
 
-    /// Returns what a field manager has applied to the object.
+    /// Returns the configuration that a field manager has applied to the object.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     #[inline]
     pub fn extract(
         object: &v1::EndpointSlice,
@@ -64,7 +64,7 @@ impl EndpointSliceApply {
         extract(object, field_manager)
     }
 
-    /// Sets these labels, and no others.
+    /// Sets the labels and replaces those set before.
     #[inline]
     pub fn labels(
         mut self,
@@ -74,7 +74,7 @@ impl EndpointSliceApply {
         self
     }
 
-    /// Sets these annotations, and no others.
+    /// Sets the annotations and replaces those set before.
     #[inline]
     pub fn annotations(
         mut self,
@@ -84,7 +84,7 @@ impl EndpointSliceApply {
         self
     }
 
-    /// Sets these finalizers, and no others.
+    /// Sets the finalizers and replaces those set before.
     #[inline]
     pub fn finalizers(
         mut self,
@@ -94,7 +94,7 @@ impl EndpointSliceApply {
         self
     }
 
-    /// Sets these owners, and no others.
+    /// Sets the owner references and replaces those set before.
     #[inline]
     pub fn owner_references(
         mut self,

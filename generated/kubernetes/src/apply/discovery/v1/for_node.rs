@@ -5,18 +5,18 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`ForNode`](genclient_runtime::k8s_openapi::api::discovery::v1::ForNode).
+/// Server-side apply configuration for [`ForNode`](genclient_runtime::k8s_openapi::api::discovery::v1::ForNode).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct ForNodeApply {
-    /// The value of `name`.
+    /// name represents the name of the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl ForNodeApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -15,65 +15,68 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::{
 
 use crate::apply::events::v1::EventSeriesApply;
 
-/// What an apply sets of a [`v1::Event`].
+/// Server-side apply configuration for [`v1::Event`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct EventApply {
-    /// Written by itself.
+    /// Set automatically.
     #[serde(rename = "apiVersion", default)]
     pub api_version: ApiVersion<v1::Event>,
-    /// Written by itself.
+    /// Set automatically.
     #[serde(default)]
     pub kind: Kind<v1::Event>,
-    /// The name of the object, and what is set of its metadata.
+    /// The name of the object, and the metadata to apply.
     pub metadata: ObjectMetaApply,
-    /// The value of `action`.
+    /// action is what action was taken/failed regarding to the regarding object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
-    /// The value of `deprecatedCount`.
+    /// deprecatedCount is the deprecated field assuring backward compatibility with core.v1 Event type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deprecated_count: Option<i32>,
-    /// The value of `deprecatedFirstTimestamp`.
+    /// deprecatedFirstTimestamp is the deprecated field assuring backward compatibility with core.v1 Event
+    /// type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deprecated_first_timestamp: Option<Time>,
-    /// The value of `deprecatedLastTimestamp`.
+    /// deprecatedLastTimestamp is the deprecated field assuring backward compatibility with core.v1 Event
+    /// type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deprecated_last_timestamp: Option<Time>,
-    /// The value of `deprecatedSource`.
+    /// deprecatedSource is the deprecated field assuring backward compatibility with core.v1 Event type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deprecated_source: Option<EventSource>,
-    /// The value of `eventTime`.
+    /// eventTime is the time when this Event was first observed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub event_time: Option<MicroTime>,
-    /// The value of `note`.
+    /// note is a human-readable description of the status of this operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The value of `reason`.
+    /// reason is why the action was taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The value of `regarding`.
+    /// regarding contains the object this Event is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub regarding: Option<ObjectReference>,
-    /// The value of `related`.
+    /// related is the optional secondary object for more complex actions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub related: Option<ObjectReference>,
-    /// The value of `reportingController`.
+    /// reportingController is the name of the controller that emitted this Event, e.g.
+    /// `kubernetes.io/kubelet`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reporting_controller: Option<String>,
-    /// The value of `reportingInstance`.
+    /// reportingInstance is the ID of the controller instance, e.g. `kubelet-xyzf`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reporting_instance: Option<String>,
-    /// The value of `series`.
+    /// series is data about the Event series this event represents or nil if it's a singleton Event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<EventSeriesApply>,
-    /// The value of `type`.
+    /// type is the type of this event (Normal, Warning), new types could be added in the future.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
 }
 
 impl EventApply {
-    /// Names the object, and sets nothing of it.
+    /// Creates a configuration that names the object and sets no field.
     #[inline]
     pub fn new(name: impl Into<String>, namespace: impl Into<String>) -> Self {
         Self {
@@ -97,12 +100,12 @@ impl EventApply {
         }
     }
 
-    /// Returns what a field manager has applied to the object.
+    /// Returns the configuration that a field manager has applied to the object.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     #[inline]
     pub fn extract(
         object: &v1::Event,
@@ -111,7 +114,7 @@ impl EventApply {
         extract(object, field_manager)
     }
 
-    /// Sets these labels, and no others.
+    /// Sets the labels and replaces those set before.
     #[inline]
     pub fn labels(
         mut self,
@@ -121,7 +124,7 @@ impl EventApply {
         self
     }
 
-    /// Sets these annotations, and no others.
+    /// Sets the annotations and replaces those set before.
     #[inline]
     pub fn annotations(
         mut self,
@@ -131,7 +134,7 @@ impl EventApply {
         self
     }
 
-    /// Sets these finalizers, and no others.
+    /// Sets the finalizers and replaces those set before.
     #[inline]
     pub fn finalizers(
         mut self,
@@ -141,7 +144,7 @@ impl EventApply {
         self
     }
 
-    /// Sets these owners, and no others.
+    /// Sets the owner references and replaces those set before.
     #[inline]
     pub fn owner_references(
         mut self,

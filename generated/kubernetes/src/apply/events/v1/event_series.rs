@@ -6,21 +6,21 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 
-/// What an apply sets of a [`EventSeries`](genclient_runtime::k8s_openapi::api::events::v1::EventSeries).
+/// Server-side apply configuration for [`EventSeries`](genclient_runtime::k8s_openapi::api::events::v1::EventSeries).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct EventSeriesApply {
-    /// The value of `count`.
+    /// count is the number of occurrences in this series up to the last heartbeat time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<i32>,
-    /// The value of `lastObservedTime`.
+    /// lastObservedTime is the time when last Event from the series was seen before last heartbeat.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_observed_time: Option<MicroTime>,
 }
 
 impl EventSeriesApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

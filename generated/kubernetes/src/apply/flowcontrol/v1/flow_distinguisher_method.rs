@@ -5,18 +5,18 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`FlowDistinguisherMethod`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::FlowDistinguisherMethod).
+/// Server-side apply configuration for [`FlowDistinguisherMethod`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::FlowDistinguisherMethod).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct FlowDistinguisherMethodApply {
-    /// The value of `type`.
+    /// `type` is the type of flow distinguisher method The supported types are "ByUser" and "ByNamespace".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
 }
 
 impl FlowDistinguisherMethodApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -10,27 +10,28 @@ use crate::apply::flowcontrol::v1::{
     PriorityLevelConfigurationReferenceApply,
 };
 
-/// What an apply sets of a [`FlowSchemaSpec`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::FlowSchemaSpec).
+/// Server-side apply configuration for [`FlowSchemaSpec`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::FlowSchemaSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct FlowSchemaSpecApply {
-    /// The value of `distinguisherMethod`.
+    /// `distinguisherMethod` defines how to compute the flow distinguisher for requests that match this
+    /// schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distinguisher_method: Option<FlowDistinguisherMethodApply>,
-    /// The value of `matchingPrecedence`.
+    /// `matchingPrecedence` is used to choose among the FlowSchemas that match a given request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matching_precedence: Option<i32>,
-    /// The value of `priorityLevelConfiguration`.
+    /// `priorityLevelConfiguration` should reference a PriorityLevelConfiguration in the cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority_level_configuration: Option<PriorityLevelConfigurationReferenceApply>,
-    /// The value of `rules`.
+    /// `rules` describes which requests will match this flow schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rules: Option<Vec<PolicyRulesWithSubjectsApply>>,
 }
 
 impl FlowSchemaSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

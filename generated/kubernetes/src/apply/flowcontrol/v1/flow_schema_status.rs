@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::flowcontrol::v1::FlowSchemaConditionApply;
 
-/// What an apply sets of a [`FlowSchemaStatus`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::FlowSchemaStatus).
+/// Server-side apply configuration for [`FlowSchemaStatus`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::FlowSchemaStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct FlowSchemaStatusApply {
-    /// The value of `conditions`.
+    /// `conditions` is a list of the current states of FlowSchema.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<FlowSchemaConditionApply>>,
 }
 
 impl FlowSchemaStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,18 +5,18 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`GroupSubject`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::GroupSubject).
+/// Server-side apply configuration for [`GroupSubject`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::GroupSubject).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct GroupSubjectApply {
-    /// The value of `name`.
+    /// name is the user group that matches, or "*" to match all user groups.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl GroupSubjectApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

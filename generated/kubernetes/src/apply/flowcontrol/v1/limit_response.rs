@@ -6,21 +6,21 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::api::flowcontrol::v1;
 
-/// What an apply sets of a [`LimitResponse`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::LimitResponse).
+/// Server-side apply configuration for [`LimitResponse`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::LimitResponse).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct LimitResponseApply {
-    /// The value of `queuing`.
+    /// `queuing` holds the configuration parameters for queuing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queuing: Option<v1::QueuingConfiguration>,
-    /// The value of `type`.
+    /// `type` is "Queue" or "Reject".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
 }
 
 impl LimitResponseApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,27 +7,30 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::flowcontrol::v1::LimitResponseApply;
 
-/// What an apply sets of a [`LimitedPriorityLevelConfiguration`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::LimitedPriorityLevelConfiguration).
+/// Server-side apply configuration for [`LimitedPriorityLevelConfiguration`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::LimitedPriorityLevelConfiguration).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct LimitedPriorityLevelConfigurationApply {
-    /// The value of `borrowingLimitPercent`.
+    /// `borrowingLimitPercent`, if present, configures a limit on how many seats this priority level can
+    /// borrow from other priority levels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub borrowing_limit_percent: Option<i32>,
-    /// The value of `lendablePercent`.
+    /// `lendablePercent` prescribes the fraction of the level's NominalCL that can be borrowed by other
+    /// priority levels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lendable_percent: Option<i32>,
-    /// The value of `limitResponse`.
+    /// `limitResponse` indicates what to do with requests that can not be executed right now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit_response: Option<LimitResponseApply>,
-    /// The value of `nominalConcurrencyShares`.
+    /// `nominalConcurrencyShares` (NCS) contributes to the computation of the NominalConcurrencyLimit
+    /// (NominalCL) of this level.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nominal_concurrency_shares: Option<i32>,
 }
 
 impl LimitedPriorityLevelConfigurationApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`NonResourcePolicyRule`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::NonResourcePolicyRule).
+/// Server-side apply configuration for [`NonResourcePolicyRule`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::NonResourcePolicyRule).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct NonResourcePolicyRuleApply {
-    /// The value of `nonResourceURLs`.
+    /// `nonResourceURLs` is a set of url prefixes that a user should have access to and may not be empty.
     #[serde(rename = "nonResourceURLs", skip_serializing_if = "Option::is_none")]
     pub non_resource_urls: Option<Vec<String>>,
-    /// The value of `verbs`.
+    /// `verbs` is a list of matching verbs and may not be empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verbs: Option<Vec<String>>,
 }
 
 impl NonResourcePolicyRuleApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -9,24 +9,26 @@ use crate::apply::flowcontrol::v1::{
     NonResourcePolicyRuleApply, ResourcePolicyRuleApply, SubjectApply,
 };
 
-/// What an apply sets of a [`PolicyRulesWithSubjects`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::PolicyRulesWithSubjects).
+/// Server-side apply configuration for [`PolicyRulesWithSubjects`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::PolicyRulesWithSubjects).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PolicyRulesWithSubjectsApply {
-    /// The value of `nonResourceRules`.
+    /// `nonResourceRules` is a list of NonResourcePolicyRules that identify matching requests according to
+    /// their verb and the target non-resource URL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub non_resource_rules: Option<Vec<NonResourcePolicyRuleApply>>,
-    /// The value of `resourceRules`.
+    /// `resourceRules` is a slice of ResourcePolicyRules that identify matching requests according to their
+    /// verb and the target resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_rules: Option<Vec<ResourcePolicyRuleApply>>,
-    /// The value of `subjects`.
+    /// subjects is the list of normal user, serviceaccount, or group that this rule cares about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subjects: Option<Vec<SubjectApply>>,
 }
 
 impl PolicyRulesWithSubjectsApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -15,29 +15,29 @@ use crate::apply::flowcontrol::v1::{
     PriorityLevelConfigurationSpecApply, PriorityLevelConfigurationStatusApply,
 };
 
-/// What an apply sets of a [`v1::PriorityLevelConfiguration`].
+/// Server-side apply configuration for [`v1::PriorityLevelConfiguration`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct PriorityLevelConfigurationApply {
-    /// Written by itself.
+    /// Set automatically.
     #[serde(rename = "apiVersion", default)]
     pub api_version: ApiVersion<v1::PriorityLevelConfiguration>,
-    /// Written by itself.
+    /// Set automatically.
     #[serde(default)]
     pub kind: Kind<v1::PriorityLevelConfiguration>,
-    /// The name of the object, and what is set of its metadata.
+    /// The name of the object, and the metadata to apply.
     pub metadata: ObjectMetaApply,
-    /// The value of `spec`.
+    /// `spec` is the specification of the desired behavior of a "request-priority".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<PriorityLevelConfigurationSpecApply>,
-    /// The value of `status`.
+    /// `status` is the current status of a "request-priority".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<PriorityLevelConfigurationStatusApply>,
 }
 
 impl PriorityLevelConfigurationApply {
-    /// Names the object, and sets nothing of it.
+    /// Creates a configuration that names the object and sets no field.
     #[inline]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
@@ -49,12 +49,12 @@ impl PriorityLevelConfigurationApply {
         }
     }
 
-    /// Returns what a field manager has applied to the object.
+    /// Returns the configuration that a field manager has applied to the object.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     #[inline]
     pub fn extract(
         object: &v1::PriorityLevelConfiguration,
@@ -63,12 +63,12 @@ impl PriorityLevelConfigurationApply {
         extract(object, field_manager)
     }
 
-    /// Returns what a field manager has applied to the status.
+    /// Returns the configuration that a field manager has applied to the status.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     #[inline]
     pub fn extract_status(
         object: &v1::PriorityLevelConfiguration,
@@ -77,7 +77,7 @@ impl PriorityLevelConfigurationApply {
         extract_status(object, field_manager)
     }
 
-    /// Sets these labels, and no others.
+    /// Sets the labels and replaces those set before.
     #[inline]
     pub fn labels(
         mut self,
@@ -87,7 +87,7 @@ impl PriorityLevelConfigurationApply {
         self
     }
 
-    /// Sets these annotations, and no others.
+    /// Sets the annotations and replaces those set before.
     #[inline]
     pub fn annotations(
         mut self,
@@ -97,7 +97,7 @@ impl PriorityLevelConfigurationApply {
         self
     }
 
-    /// Sets these finalizers, and no others.
+    /// Sets the finalizers and replaces those set before.
     #[inline]
     pub fn finalizers(
         mut self,
@@ -107,7 +107,7 @@ impl PriorityLevelConfigurationApply {
         self
     }
 
-    /// Sets these owners, and no others.
+    /// Sets the owner references and replaces those set before.
     #[inline]
     pub fn owner_references(
         mut self,

@@ -5,18 +5,18 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`PriorityLevelConfigurationReference`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::PriorityLevelConfigurationReference).
+/// Server-side apply configuration for [`PriorityLevelConfigurationReference`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::PriorityLevelConfigurationReference).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct PriorityLevelConfigurationReferenceApply {
-    /// The value of `name`.
+    /// `name` is the name of the priority level configuration being referenced Required.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl PriorityLevelConfigurationReferenceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -8,24 +8,24 @@ use genclient_runtime::k8s_openapi::api::flowcontrol::v1;
 
 use crate::apply::flowcontrol::v1::LimitedPriorityLevelConfigurationApply;
 
-/// What an apply sets of a [`PriorityLevelConfigurationSpec`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::PriorityLevelConfigurationSpec).
+/// Server-side apply configuration for [`PriorityLevelConfigurationSpec`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::PriorityLevelConfigurationSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PriorityLevelConfigurationSpecApply {
-    /// The value of `exempt`.
+    /// `exempt` specifies how requests are handled for an exempt priority level.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exempt: Option<v1::ExemptPriorityLevelConfiguration>,
-    /// The value of `limited`.
+    /// `limited` specifies how requests are handled for a Limited priority level.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limited: Option<LimitedPriorityLevelConfigurationApply>,
-    /// The value of `type`.
+    /// `type` indicates whether this priority level is subject to limitation on request execution.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
 }
 
 impl PriorityLevelConfigurationSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

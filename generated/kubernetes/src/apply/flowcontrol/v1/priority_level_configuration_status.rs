@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::flowcontrol::v1::PriorityLevelConfigurationConditionApply;
 
-/// What an apply sets of a [`PriorityLevelConfigurationStatus`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::PriorityLevelConfigurationStatus).
+/// Server-side apply configuration for [`PriorityLevelConfigurationStatus`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::PriorityLevelConfigurationStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct PriorityLevelConfigurationStatusApply {
-    /// The value of `conditions`.
+    /// `conditions` is the current state of "request-priority".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<PriorityLevelConfigurationConditionApply>>,
 }
 
 impl PriorityLevelConfigurationStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,30 +5,32 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`ResourcePolicyRule`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::ResourcePolicyRule).
+/// Server-side apply configuration for [`ResourcePolicyRule`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::ResourcePolicyRule).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ResourcePolicyRuleApply {
-    /// The value of `apiGroups`.
+    /// `apiGroups` is a list of matching API groups and may not be empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_groups: Option<Vec<String>>,
-    /// The value of `clusterScope`.
+    /// `clusterScope` indicates whether to match requests that do not specify a namespace (which happens
+    /// either because the resource is not namespaced or the request targets all namespaces).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_scope: Option<bool>,
-    /// The value of `namespaces`.
+    /// `namespaces` is a list of target namespaces that restricts matches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespaces: Option<Vec<String>>,
-    /// The value of `resources`.
+    /// `resources` is a list of matching resources (i.e., lowercase and plural) with, if desired,
+    /// subresource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resources: Option<Vec<String>>,
-    /// The value of `verbs`.
+    /// `verbs` is a list of matching verbs and may not be empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verbs: Option<Vec<String>>,
 }
 
 impl ResourcePolicyRuleApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`ServiceAccountSubject`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::ServiceAccountSubject).
+/// Server-side apply configuration for [`ServiceAccountSubject`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::ServiceAccountSubject).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct ServiceAccountSubjectApply {
-    /// The value of `name`.
+    /// `name` is the name of matching ServiceAccount objects, or "*" to match regardless of name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `namespace`.
+    /// `namespace` is the namespace of matching ServiceAccount objects.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
 }
 
 impl ServiceAccountSubjectApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -9,27 +9,27 @@ use crate::apply::flowcontrol::v1::{
     GroupSubjectApply, ServiceAccountSubjectApply, UserSubjectApply,
 };
 
-/// What an apply sets of a [`Subject`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::Subject).
+/// Server-side apply configuration for [`Subject`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::Subject).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct SubjectApply {
-    /// The value of `group`.
+    /// `group` matches based on user group name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupSubjectApply>,
-    /// The value of `kind`.
+    /// `kind` indicates which one of the other fields is non-empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// The value of `serviceAccount`.
+    /// `serviceAccount` matches ServiceAccounts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_account: Option<ServiceAccountSubjectApply>,
-    /// The value of `user`.
+    /// `user` matches based on username.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<UserSubjectApply>,
 }
 
 impl SubjectApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

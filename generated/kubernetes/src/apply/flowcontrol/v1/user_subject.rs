@@ -5,18 +5,18 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`UserSubject`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::UserSubject).
+/// Server-side apply configuration for [`UserSubject`](genclient_runtime::k8s_openapi::api::flowcontrol::v1::UserSubject).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct UserSubjectApply {
-    /// The value of `name`.
+    /// `name` is the username that matches, or "*" to match all usernames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl UserSubjectApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

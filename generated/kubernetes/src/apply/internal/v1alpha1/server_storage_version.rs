@@ -5,27 +5,27 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`ServerStorageVersion`](genclient_runtime::k8s_openapi::api::apiserverinternal::v1alpha1::ServerStorageVersion).
+/// Server-side apply configuration for [`ServerStorageVersion`](genclient_runtime::k8s_openapi::api::apiserverinternal::v1alpha1::ServerStorageVersion).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ServerStorageVersionApply {
-    /// The value of `apiServerID`.
+    /// apiServerID is the ID of the reporting API server.
     #[serde(rename = "apiServerID", skip_serializing_if = "Option::is_none")]
     pub api_server_id: Option<String>,
-    /// The value of `decodableVersions`.
+    /// decodableVersions are the encoding versions the API server can handle to decode.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decodable_versions: Option<Vec<String>>,
-    /// The value of `encodingVersion`.
+    /// encodingVersion the API server encodes the object to when persisting it in the backend (e.g., etcd).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encoding_version: Option<String>,
-    /// The value of `servedVersions`.
+    /// servedVersions lists all versions the API server can serve.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub served_versions: Option<Vec<String>>,
 }
 
 impl ServerStorageVersionApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

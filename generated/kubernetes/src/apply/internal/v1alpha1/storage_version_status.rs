@@ -9,24 +9,25 @@ use crate::apply::internal::v1alpha1::{
     ServerStorageVersionApply, StorageVersionConditionApply,
 };
 
-/// What an apply sets of a [`StorageVersionStatus`](genclient_runtime::k8s_openapi::api::apiserverinternal::v1alpha1::StorageVersionStatus).
+/// Server-side apply configuration for [`StorageVersionStatus`](genclient_runtime::k8s_openapi::api::apiserverinternal::v1alpha1::StorageVersionStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct StorageVersionStatusApply {
-    /// The value of `commonEncodingVersion`.
+    /// commonEncodingVersion is set to an encoding storage version if all API server instances share that
+    /// same version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub common_encoding_version: Option<String>,
-    /// The value of `conditions`.
+    /// conditions lists the latest available observations of the storageVersion's state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<StorageVersionConditionApply>>,
-    /// The value of `storageVersions`.
+    /// storageVersions lists the reported versions per API server instance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage_versions: Option<Vec<ServerStorageVersionApply>>,
 }
 
 impl StorageVersionStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -13,29 +13,29 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerRefe
 
 use crate::apply::lifecycle::v1alpha1::{EvictionSpecApply, EvictionStatusApply};
 
-/// What an apply sets of a [`v1alpha1::Eviction`].
+/// Server-side apply configuration for [`v1alpha1::Eviction`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct EvictionApply {
-    /// Written by itself.
+    /// Set automatically.
     #[serde(rename = "apiVersion", default)]
     pub api_version: ApiVersion<v1alpha1::Eviction>,
-    /// Written by itself.
+    /// Set automatically.
     #[serde(default)]
     pub kind: Kind<v1alpha1::Eviction>,
-    /// The name of the object, and what is set of its metadata.
+    /// The name of the object, and the metadata to apply.
     pub metadata: ObjectMetaApply,
-    /// The value of `spec`.
+    /// spec defines the eviction specification.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<EvictionSpecApply>,
-    /// The value of `status`.
+    /// status represents the most recently observed status of the eviction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<EvictionStatusApply>,
 }
 
 impl EvictionApply {
-    /// Names the object, and sets nothing of it.
+    /// Creates a configuration that names the object and sets no field.
     #[inline]
     pub fn new(name: impl Into<String>, namespace: impl Into<String>) -> Self {
         Self {
@@ -47,12 +47,12 @@ impl EvictionApply {
         }
     }
 
-    /// Returns what a field manager has applied to the object.
+    /// Returns the configuration that a field manager has applied to the object.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     #[inline]
     pub fn extract(
         object: &v1alpha1::Eviction,
@@ -61,12 +61,12 @@ impl EvictionApply {
         extract(object, field_manager)
     }
 
-    /// Returns what a field manager has applied to the status.
+    /// Returns the configuration that a field manager has applied to the status.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     #[inline]
     pub fn extract_status(
         object: &v1alpha1::Eviction,
@@ -75,7 +75,7 @@ impl EvictionApply {
         extract_status(object, field_manager)
     }
 
-    /// Sets these labels, and no others.
+    /// Sets the labels and replaces those set before.
     #[inline]
     pub fn labels(
         mut self,
@@ -85,7 +85,7 @@ impl EvictionApply {
         self
     }
 
-    /// Sets these annotations, and no others.
+    /// Sets the annotations and replaces those set before.
     #[inline]
     pub fn annotations(
         mut self,
@@ -95,7 +95,7 @@ impl EvictionApply {
         self
     }
 
-    /// Sets these finalizers, and no others.
+    /// Sets the finalizers and replaces those set before.
     #[inline]
     pub fn finalizers(
         mut self,
@@ -105,7 +105,7 @@ impl EvictionApply {
         self
     }
 
-    /// Sets these owners, and no others.
+    /// Sets the owner references and replaces those set before.
     #[inline]
     pub fn owner_references(
         mut self,

@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`EvictionPodReference`](genclient_runtime::k8s_openapi::api::lifecycle::v1alpha1::EvictionPodReference).
+/// Server-side apply configuration for [`EvictionPodReference`](genclient_runtime::k8s_openapi::api::lifecycle::v1alpha1::EvictionPodReference).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct EvictionPodReferenceApply {
-    /// The value of `name`.
+    /// name of the target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `uid`.
+    /// uid of the target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uid: Option<String>,
 }
 
 impl EvictionPodReferenceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

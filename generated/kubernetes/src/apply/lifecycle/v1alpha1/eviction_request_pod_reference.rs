@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`EvictionRequestPodReference`](genclient_runtime::k8s_openapi::api::lifecycle::v1alpha1::EvictionRequestPodReference).
+/// Server-side apply configuration for [`EvictionRequestPodReference`](genclient_runtime::k8s_openapi::api::lifecycle::v1alpha1::EvictionRequestPodReference).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct EvictionRequestPodReferenceApply {
-    /// The value of `name`.
+    /// name of the target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `uid`.
+    /// uid of the target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uid: Option<String>,
 }
 
 impl EvictionRequestPodReferenceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,24 +7,24 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::lifecycle::v1alpha1::EvictionRequestTargetApply;
 
-/// What an apply sets of a [`EvictionRequestSpec`](genclient_runtime::k8s_openapi::api::lifecycle::v1alpha1::EvictionRequestSpec).
+/// Server-side apply configuration for [`EvictionRequestSpec`](genclient_runtime::k8s_openapi::api::lifecycle::v1alpha1::EvictionRequestSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct EvictionRequestSpecApply {
-    /// The value of `intent`.
+    /// intent specifies the action that should be taken for the specified target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub intent: Option<String>,
-    /// The value of `requester`.
+    /// requester allows you to identify the entity, that requested the eviction of the target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requester: Option<String>,
-    /// The value of `target`.
+    /// target contains a reference to an object (e.g. a pod) that should be evicted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<EvictionRequestTargetApply>,
 }
 
 impl EvictionRequestSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

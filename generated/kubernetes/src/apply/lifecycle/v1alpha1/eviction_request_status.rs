@@ -7,21 +7,22 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::meta::v1::ConditionApply;
 
-/// What an apply sets of a [`EvictionRequestStatus`](genclient_runtime::k8s_openapi::api::lifecycle::v1alpha1::EvictionRequestStatus).
+/// Server-side apply configuration for [`EvictionRequestStatus`](genclient_runtime::k8s_openapi::api::lifecycle::v1alpha1::EvictionRequestStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct EvictionRequestStatusApply {
-    /// The value of `conditions`.
+    /// conditions contain information about the eviction request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<ConditionApply>>,
-    /// The value of `observedGeneration`.
+    /// observedGeneration is EvictionRequest's .metadata.generation observed by the
+    /// evictionrequest-controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 }
 
 impl EvictionRequestStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

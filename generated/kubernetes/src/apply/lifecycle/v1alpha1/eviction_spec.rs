@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::lifecycle::v1alpha1::EvictionTargetApply;
 
-/// What an apply sets of a [`EvictionSpec`](genclient_runtime::k8s_openapi::api::lifecycle::v1alpha1::EvictionSpec).
+/// Server-side apply configuration for [`EvictionSpec`](genclient_runtime::k8s_openapi::api::lifecycle::v1alpha1::EvictionSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct EvictionSpecApply {
-    /// The value of `target`.
+    /// target contains a reference to an object (e.g. a pod) that should be evicted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<EvictionTargetApply>,
 }
 
 impl EvictionSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -10,30 +10,31 @@ use crate::apply::lifecycle::v1alpha1::{
 };
 use crate::apply::meta::v1::ConditionApply;
 
-/// What an apply sets of a [`EvictionStatus`](genclient_runtime::k8s_openapi::api::lifecycle::v1alpha1::EvictionStatus).
+/// Server-side apply configuration for [`EvictionStatus`](genclient_runtime::k8s_openapi::api::lifecycle::v1alpha1::EvictionStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct EvictionStatusApply {
-    /// The value of `conditions`.
+    /// conditions contain information about the eviction request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<ConditionApply>>,
-    /// The value of `observedGeneration`.
+    /// observedGeneration is Eviction's .metadata.generation observed by the evictionrequest-controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// The value of `requesters`.
+    /// requesters allow you to identify the entities, that requested the eviction of the target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requesters: Option<Vec<RequesterApply>>,
-    /// The value of `responders`.
+    /// responders represents the eviction process status of each declared responder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub responders: Option<Vec<ResponderStatusApply>>,
-    /// The value of `targetResponders`.
+    /// targetResponders reference responders that should eventually respond to this eviction to help with
+    /// the graceful eviction of a target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_responders: Option<Vec<TargetResponderApply>>,
 }
 
 impl EvictionStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

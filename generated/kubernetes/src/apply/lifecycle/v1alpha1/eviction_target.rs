@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::lifecycle::v1alpha1::EvictionPodReferenceApply;
 
-/// What an apply sets of a [`EvictionTarget`](genclient_runtime::k8s_openapi::api::lifecycle::v1alpha1::EvictionTarget).
+/// Server-side apply configuration for [`EvictionTarget`](genclient_runtime::k8s_openapi::api::lifecycle::v1alpha1::EvictionTarget).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct EvictionTargetApply {
-    /// The value of `pod`.
+    /// pod references a pod that is subject to eviction/termination.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod: Option<EvictionPodReferenceApply>,
 }
 
 impl EvictionTargetApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

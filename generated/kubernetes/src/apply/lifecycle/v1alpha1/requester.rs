@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`Requester`](genclient_runtime::k8s_openapi::api::lifecycle::v1alpha1::Requester).
+/// Server-side apply configuration for [`Requester`](genclient_runtime::k8s_openapi::api::lifecycle::v1alpha1::Requester).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct RequesterApply {
-    /// The value of `intent`.
+    /// intent specifies the action that should be taken for the specified target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub intent: Option<String>,
-    /// The value of `name`.
+    /// name allows you to identify the entity, that requested the eviction of the target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl RequesterApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -6,33 +6,36 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-/// What an apply sets of a [`ResponderStatus`](genclient_runtime::k8s_openapi::api::lifecycle::v1alpha1::ResponderStatus).
+/// Server-side apply configuration for [`ResponderStatus`](genclient_runtime::k8s_openapi::api::lifecycle::v1alpha1::ResponderStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ResponderStatusApply {
-    /// The value of `completionTime`.
+    /// completionTime tracks the time at which the Responder stopped processing the eviction request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completion_time: Option<Time>,
-    /// The value of `expectedCompletionTime`.
+    /// expectedCompletionTime is the time at which the eviction process step is expected to end for the
+    /// responder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_completion_time: Option<Time>,
-    /// The value of `heartbeatTime`.
+    /// heartbeatTime is the last time at which the eviction process was reported to be in progress by the
+    /// responder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub heartbeat_time: Option<Time>,
-    /// The value of `message`.
+    /// message provides human-readable details about the state of the responder and the eviction process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The value of `name`.
+    /// name allows you to identify the responder reacting to the Eviction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `startTime`.
+    /// startTime tracks the time at which this responder was designated as active and should start
+    /// processing the eviction request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_time: Option<Time>,
 }
 
 impl ResponderStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

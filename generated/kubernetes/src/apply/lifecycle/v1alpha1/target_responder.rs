@@ -5,24 +5,24 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`TargetResponder`](genclient_runtime::k8s_openapi::api::lifecycle::v1alpha1::TargetResponder).
+/// Server-side apply configuration for [`TargetResponder`](genclient_runtime::k8s_openapi::api::lifecycle::v1alpha1::TargetResponder).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct TargetResponderApply {
-    /// The value of `name`.
+    /// name allows you to identify the responder reacting to the Eviction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `priority`.
+    /// priority for this responder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<i32>,
-    /// The value of `state`.
+    /// state specifies a state that is assigned by the evictionrequest-controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
 }
 
 impl TargetResponderApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

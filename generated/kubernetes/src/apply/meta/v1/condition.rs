@@ -6,33 +6,33 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1;
 
-/// What an apply sets of a [`Condition`](genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition).
+/// Server-side apply configuration for [`Condition`](genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ConditionApply {
-    /// The value of `lastTransitionTime`.
+    /// lastTransitionTime is the last time the condition transitioned from one status to another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<v1::Time>,
-    /// The value of `message`.
+    /// message is a human readable message indicating details about the transition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The value of `observedGeneration`.
+    /// observedGeneration represents the .metadata.generation that the condition was set based upon.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// The value of `reason`.
+    /// reason contains a programmatic identifier indicating the reason for the condition's last transition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The value of `status`.
+    /// status of the condition, one of True, False, Unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// The value of `type`.
+    /// type of condition in CamelCase or in foo.example.com/CamelCase.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
 }
 
 impl ConditionApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

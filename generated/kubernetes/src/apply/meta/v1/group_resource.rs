@@ -5,7 +5,7 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`GroupResource`](genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::GroupResource).
+/// Server-side apply configuration for [`GroupResource`](genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::GroupResource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
@@ -19,7 +19,7 @@ pub struct GroupResourceApply {
 }
 
 impl GroupResourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -9,21 +9,21 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::meta::v1::LabelSelectorRequirementApply;
 
-/// What an apply sets of a [`LabelSelector`](genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector).
+/// Server-side apply configuration for [`LabelSelector`](genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct LabelSelectorApply {
-    /// The value of `matchExpressions`.
+    /// matchExpressions is a list of label selector requirements.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_expressions: Option<Vec<LabelSelectorRequirementApply>>,
-    /// The value of `matchLabels`.
+    /// matchLabels is a map of {key,value} pairs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_labels: Option<BTreeMap<String, String>>,
 }
 
 impl LabelSelectorApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,24 +5,24 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`LabelSelectorRequirement`](genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelectorRequirement).
+/// Server-side apply configuration for [`LabelSelectorRequirement`](genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelectorRequirement).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct LabelSelectorRequirementApply {
-    /// The value of `key`.
+    /// key is the label key that the selector applies to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The value of `operator`.
+    /// operator represents a key's relationship to a set of values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operator: Option<String>,
-    /// The value of `values`.
+    /// values is an array of string values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub values: Option<Vec<String>>,
 }
 
 impl LabelSelectorRequirementApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,24 +7,24 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::networking::v1::IngressBackendApply;
 
-/// What an apply sets of a [`HTTPIngressPath`](genclient_runtime::k8s_openapi::api::networking::v1::HTTPIngressPath).
+/// Server-side apply configuration for [`HTTPIngressPath`](genclient_runtime::k8s_openapi::api::networking::v1::HTTPIngressPath).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct HTTPIngressPathApply {
-    /// The value of `backend`.
+    /// backend defines the referenced service endpoint to which the traffic will be forwarded to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backend: Option<IngressBackendApply>,
-    /// The value of `path`.
+    /// path is matched against the path of an incoming request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The value of `pathType`.
+    /// pathType determines the interpretation of the path matching.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path_type: Option<String>,
 }
 
 impl HTTPIngressPathApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::networking::v1::HTTPIngressPathApply;
 
-/// What an apply sets of a [`HTTPIngressRuleValue`](genclient_runtime::k8s_openapi::api::networking::v1::HTTPIngressRuleValue).
+/// Server-side apply configuration for [`HTTPIngressRuleValue`](genclient_runtime::k8s_openapi::api::networking::v1::HTTPIngressRuleValue).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct HTTPIngressRuleValueApply {
-    /// The value of `paths`.
+    /// paths is a collection of paths that map requests to backends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paths: Option<Vec<HTTPIngressPathApply>>,
 }
 
 impl HTTPIngressRuleValueApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -8,21 +8,21 @@ use genclient_runtime::{Deserialize, Serialize};
 use crate::apply::core::v1::TypedLocalObjectReferenceApply;
 use crate::apply::networking::v1::IngressServiceBackendApply;
 
-/// What an apply sets of a [`IngressBackend`](genclient_runtime::k8s_openapi::api::networking::v1::IngressBackend).
+/// Server-side apply configuration for [`IngressBackend`](genclient_runtime::k8s_openapi::api::networking::v1::IngressBackend).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct IngressBackendApply {
-    /// The value of `resource`.
+    /// resource is an ObjectRef to another Kubernetes resource in the namespace of the Ingress object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource: Option<TypedLocalObjectReferenceApply>,
-    /// The value of `service`.
+    /// service references a service as a backend.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<IngressServiceBackendApply>,
 }
 
 impl IngressBackendApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

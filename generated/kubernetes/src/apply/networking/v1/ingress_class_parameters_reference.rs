@@ -5,30 +5,30 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`IngressClassParametersReference`](genclient_runtime::k8s_openapi::api::networking::v1::IngressClassParametersReference).
+/// Server-side apply configuration for [`IngressClassParametersReference`](genclient_runtime::k8s_openapi::api::networking::v1::IngressClassParametersReference).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct IngressClassParametersReferenceApply {
-    /// The value of `apiGroup`.
+    /// apiGroup is the group for the resource being referenced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_group: Option<String>,
-    /// The value of `kind`.
+    /// kind is the type of resource being referenced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// The value of `name`.
+    /// name is the name of resource being referenced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `namespace`.
+    /// namespace is the namespace of the resource being referenced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// The value of `scope`.
+    /// scope represents if this refers to a cluster or namespace scoped resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
 }
 
 impl IngressClassParametersReferenceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

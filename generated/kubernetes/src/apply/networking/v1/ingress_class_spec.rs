@@ -7,21 +7,21 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::networking::v1::IngressClassParametersReferenceApply;
 
-/// What an apply sets of a [`IngressClassSpec`](genclient_runtime::k8s_openapi::api::networking::v1::IngressClassSpec).
+/// Server-side apply configuration for [`IngressClassSpec`](genclient_runtime::k8s_openapi::api::networking::v1::IngressClassSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct IngressClassSpecApply {
-    /// The value of `controller`.
+    /// controller refers to the name of the controller that should handle this class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controller: Option<String>,
-    /// The value of `parameters`.
+    /// parameters is a link to a custom resource containing additional configuration for the controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parameters: Option<IngressClassParametersReferenceApply>,
 }
 
 impl IngressClassSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,24 +7,24 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::networking::v1::IngressPortStatusApply;
 
-/// What an apply sets of a [`IngressLoadBalancerIngress`](genclient_runtime::k8s_openapi::api::networking::v1::IngressLoadBalancerIngress).
+/// Server-side apply configuration for [`IngressLoadBalancerIngress`](genclient_runtime::k8s_openapi::api::networking::v1::IngressLoadBalancerIngress).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct IngressLoadBalancerIngressApply {
-    /// The value of `hostname`.
+    /// hostname is set for load-balancer ingress points that are DNS based.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hostname: Option<String>,
-    /// The value of `ip`.
+    /// ip is set for load-balancer ingress points that are IP based.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ip: Option<String>,
-    /// The value of `ports`.
+    /// ports provides information about the ports exposed by this LoadBalancer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ports: Option<Vec<IngressPortStatusApply>>,
 }
 
 impl IngressLoadBalancerIngressApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::networking::v1::IngressLoadBalancerIngressApply;
 
-/// What an apply sets of a [`IngressLoadBalancerStatus`](genclient_runtime::k8s_openapi::api::networking::v1::IngressLoadBalancerStatus).
+/// Server-side apply configuration for [`IngressLoadBalancerStatus`](genclient_runtime::k8s_openapi::api::networking::v1::IngressLoadBalancerStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct IngressLoadBalancerStatusApply {
-    /// The value of `ingress`.
+    /// ingress is a list containing ingress points for the load-balancer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ingress: Option<Vec<IngressLoadBalancerIngressApply>>,
 }
 
 impl IngressLoadBalancerStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,7 +5,7 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`IngressPortStatus`](genclient_runtime::k8s_openapi::api::networking::v1::IngressPortStatus).
+/// Server-side apply configuration for [`IngressPortStatus`](genclient_runtime::k8s_openapi::api::networking::v1::IngressPortStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
@@ -13,16 +13,16 @@ pub struct IngressPortStatusApply {
     /// The value of `error`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The value of `port`.
+    /// port is the port number of the ingress port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<i32>,
-    /// The value of `protocol`.
+    /// protocol is the protocol of the ingress port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
 }
 
 impl IngressPortStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,21 +7,21 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::networking::v1::HTTPIngressRuleValueApply;
 
-/// What an apply sets of a [`IngressRule`](genclient_runtime::k8s_openapi::api::networking::v1::IngressRule).
+/// Server-side apply configuration for [`IngressRule`](genclient_runtime::k8s_openapi::api::networking::v1::IngressRule).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct IngressRuleApply {
-    /// The value of `host`.
+    /// host is the fully qualified domain name of a network host, as defined by RFC 3986.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// The value of `http`.
+    /// http is a HTTP IngressRuleValue, which contains a list of http selectors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http: Option<HTTPIngressRuleValueApply>,
 }
 
 impl IngressRuleApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -6,21 +6,21 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::api::networking::v1;
 
-/// What an apply sets of a [`IngressServiceBackend`](genclient_runtime::k8s_openapi::api::networking::v1::IngressServiceBackend).
+/// Server-side apply configuration for [`IngressServiceBackend`](genclient_runtime::k8s_openapi::api::networking::v1::IngressServiceBackend).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct IngressServiceBackendApply {
-    /// The value of `name`.
+    /// name is the referenced service.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `port`.
+    /// port of the referenced service.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<v1::ServiceBackendPort>,
 }
 
 impl IngressServiceBackendApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -8,27 +8,27 @@ use genclient_runtime::k8s_openapi::api::networking::v1;
 
 use crate::apply::networking::v1::{IngressBackendApply, IngressRuleApply};
 
-/// What an apply sets of a [`IngressSpec`](genclient_runtime::k8s_openapi::api::networking::v1::IngressSpec).
+/// Server-side apply configuration for [`IngressSpec`](genclient_runtime::k8s_openapi::api::networking::v1::IngressSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct IngressSpecApply {
-    /// The value of `defaultBackend`.
+    /// defaultBackend is the backend that should handle requests that don't match any rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_backend: Option<IngressBackendApply>,
-    /// The value of `ingressClassName`.
+    /// ingressClassName is the name of an IngressClass cluster resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ingress_class_name: Option<String>,
-    /// The value of `rules`.
+    /// rules is a list of host rules used to configure the Ingress.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rules: Option<Vec<IngressRuleApply>>,
-    /// The value of `tls`.
+    /// tls represents the TLS configuration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<Vec<v1::IngressTLS>>,
 }
 
 impl IngressSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

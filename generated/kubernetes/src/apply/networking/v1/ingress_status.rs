@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::networking::v1::IngressLoadBalancerStatusApply;
 
-/// What an apply sets of a [`IngressStatus`](genclient_runtime::k8s_openapi::api::networking::v1::IngressStatus).
+/// Server-side apply configuration for [`IngressStatus`](genclient_runtime::k8s_openapi::api::networking::v1::IngressStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct IngressStatusApply {
-    /// The value of `loadBalancer`.
+    /// loadBalancer contains the current status of the load-balancer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load_balancer: Option<IngressLoadBalancerStatusApply>,
 }
 
 impl IngressStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::networking::v1::ParentReferenceApply;
 
-/// What an apply sets of a [`IPAddressSpec`](genclient_runtime::k8s_openapi::api::networking::v1::IPAddressSpec).
+/// Server-side apply configuration for [`IPAddressSpec`](genclient_runtime::k8s_openapi::api::networking::v1::IPAddressSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct IPAddressSpecApply {
-    /// The value of `parentRef`.
+    /// parentRef references the resource that an IPAddress is attached to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_ref: Option<ParentReferenceApply>,
 }
 
 impl IPAddressSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

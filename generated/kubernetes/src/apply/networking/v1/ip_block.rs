@@ -5,21 +5,23 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`IPBlock`](genclient_runtime::k8s_openapi::api::networking::v1::IPBlock).
+/// Server-side apply configuration for [`IPBlock`](genclient_runtime::k8s_openapi::api::networking::v1::IPBlock).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct IPBlockApply {
-    /// The value of `cidr`.
+    /// cidr is a string representing the IPBlock Valid examples are "192.168.1.0/24" or "2001:db8::/64".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cidr: Option<String>,
-    /// The value of `except`.
+    /// except is a slice of CIDRs that should not be included within an IPBlock Valid examples are
+    /// "192.168.1.0/24" or "2001:db8::/64" Except values will be rejected if they are outside the cidr
+    /// range.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub except: Option<Vec<String>>,
 }
 
 impl IPBlockApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -8,21 +8,21 @@ use genclient_runtime::k8s_openapi::api::networking::v1;
 
 use crate::apply::networking::v1::NetworkPolicyPeerApply;
 
-/// What an apply sets of a [`NetworkPolicyEgressRule`](genclient_runtime::k8s_openapi::api::networking::v1::NetworkPolicyEgressRule).
+/// Server-side apply configuration for [`NetworkPolicyEgressRule`](genclient_runtime::k8s_openapi::api::networking::v1::NetworkPolicyEgressRule).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct NetworkPolicyEgressRuleApply {
-    /// The value of `ports`.
+    /// ports is a list of destination ports for outgoing traffic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ports: Option<Vec<v1::NetworkPolicyPort>>,
-    /// The value of `to`.
+    /// to is a list of destinations for outgoing traffic of pods selected for this rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Vec<NetworkPolicyPeerApply>>,
 }
 
 impl NetworkPolicyEgressRuleApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -8,21 +8,21 @@ use genclient_runtime::k8s_openapi::api::networking::v1;
 
 use crate::apply::networking::v1::NetworkPolicyPeerApply;
 
-/// What an apply sets of a [`NetworkPolicyIngressRule`](genclient_runtime::k8s_openapi::api::networking::v1::NetworkPolicyIngressRule).
+/// Server-side apply configuration for [`NetworkPolicyIngressRule`](genclient_runtime::k8s_openapi::api::networking::v1::NetworkPolicyIngressRule).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct NetworkPolicyIngressRuleApply {
-    /// The value of `from`.
+    /// from is a list of sources which should be able to access the pods selected for this rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Vec<NetworkPolicyPeerApply>>,
-    /// The value of `ports`.
+    /// ports is a list of ports which should be made accessible on the pods selected for this rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ports: Option<Vec<v1::NetworkPolicyPort>>,
 }
 
 impl NetworkPolicyIngressRuleApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

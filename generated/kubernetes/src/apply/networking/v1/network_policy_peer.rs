@@ -8,24 +8,24 @@ use genclient_runtime::{Deserialize, Serialize};
 use crate::apply::meta::v1::LabelSelectorApply;
 use crate::apply::networking::v1::IPBlockApply;
 
-/// What an apply sets of a [`NetworkPolicyPeer`](genclient_runtime::k8s_openapi::api::networking::v1::NetworkPolicyPeer).
+/// Server-side apply configuration for [`NetworkPolicyPeer`](genclient_runtime::k8s_openapi::api::networking::v1::NetworkPolicyPeer).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct NetworkPolicyPeerApply {
-    /// The value of `ipBlock`.
+    /// ipBlock defines policy on a particular IPBlock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ip_block: Option<IPBlockApply>,
-    /// The value of `namespaceSelector`.
+    /// namespaceSelector selects namespaces using cluster-scoped labels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace_selector: Option<LabelSelectorApply>,
-    /// The value of `podSelector`.
+    /// podSelector is a label selector which selects pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod_selector: Option<LabelSelectorApply>,
 }
 
 impl NetworkPolicyPeerApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

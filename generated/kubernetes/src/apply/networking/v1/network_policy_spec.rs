@@ -10,27 +10,27 @@ use crate::apply::networking::v1::{
     NetworkPolicyEgressRuleApply, NetworkPolicyIngressRuleApply,
 };
 
-/// What an apply sets of a [`NetworkPolicySpec`](genclient_runtime::k8s_openapi::api::networking::v1::NetworkPolicySpec).
+/// Server-side apply configuration for [`NetworkPolicySpec`](genclient_runtime::k8s_openapi::api::networking::v1::NetworkPolicySpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct NetworkPolicySpecApply {
-    /// The value of `egress`.
+    /// egress is a list of egress rules to be applied to the selected pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub egress: Option<Vec<NetworkPolicyEgressRuleApply>>,
-    /// The value of `ingress`.
+    /// ingress is a list of ingress rules to be applied to the selected pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ingress: Option<Vec<NetworkPolicyIngressRuleApply>>,
-    /// The value of `podSelector`.
+    /// podSelector selects the pods to which this NetworkPolicy object applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod_selector: Option<LabelSelectorApply>,
-    /// The value of `policyTypes`.
+    /// policyTypes is a list of rule types that the NetworkPolicy relates to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy_types: Option<Vec<String>>,
 }
 
 impl NetworkPolicySpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

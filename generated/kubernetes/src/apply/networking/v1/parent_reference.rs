@@ -5,27 +5,27 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`ParentReference`](genclient_runtime::k8s_openapi::api::networking::v1::ParentReference).
+/// Server-side apply configuration for [`ParentReference`](genclient_runtime::k8s_openapi::api::networking::v1::ParentReference).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct ParentReferenceApply {
-    /// The value of `group`.
+    /// group is the group of the object being referenced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// The value of `name`.
+    /// name is the name of the object being referenced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `namespace`.
+    /// namespace is the namespace of the object being referenced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// The value of `resource`.
+    /// resource is the resource of the object being referenced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,
 }
 
 impl ParentReferenceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::meta::v1::ConditionApply;
 
-/// What an apply sets of a [`ServiceCIDRStatus`](genclient_runtime::k8s_openapi::api::networking::v1::ServiceCIDRStatus).
+/// Server-side apply configuration for [`ServiceCIDRStatus`](genclient_runtime::k8s_openapi::api::networking::v1::ServiceCIDRStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct ServiceCIDRStatusApply {
-    /// The value of `conditions`.
+    /// conditions holds an array of metav1.Condition that describe the state of the ServiceCIDR.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<ConditionApply>>,
 }
 
 impl ServiceCIDRStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -10,32 +10,34 @@ use genclient_runtime::apply::{
 use genclient_runtime::k8s_openapi::api::node::v1;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
-/// What an apply sets of a [`v1::RuntimeClass`].
+/// Server-side apply configuration for [`v1::RuntimeClass`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct RuntimeClassApply {
-    /// Written by itself.
+    /// Set automatically.
     #[serde(rename = "apiVersion", default)]
     pub api_version: ApiVersion<v1::RuntimeClass>,
-    /// Written by itself.
+    /// Set automatically.
     #[serde(default)]
     pub kind: Kind<v1::RuntimeClass>,
-    /// The name of the object, and what is set of its metadata.
+    /// The name of the object, and the metadata to apply.
     pub metadata: ObjectMetaApply,
-    /// The value of `handler`.
+    /// handler specifies the underlying runtime and configuration that the CRI implementation will use to
+    /// handle pods of this class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handler: Option<String>,
-    /// The value of `overhead`.
+    /// overhead represents the resource overhead associated with running a pod for a given RuntimeClass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overhead: Option<v1::Overhead>,
-    /// The value of `scheduling`.
+    /// scheduling holds the scheduling constraints to ensure that pods running with this RuntimeClass are
+    /// scheduled to nodes that support it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling: Option<v1::Scheduling>,
 }
 
 impl RuntimeClassApply {
-    /// Names the object, and sets nothing of it.
+    /// Creates a configuration that names the object and sets no field.
     #[inline]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
@@ -48,12 +50,12 @@ impl RuntimeClassApply {
         }
     }
 
-    /// Returns what a field manager has applied to the object.
+    /// Returns the configuration that a field manager has applied to the object.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     #[inline]
     pub fn extract(
         object: &v1::RuntimeClass,
@@ -62,7 +64,7 @@ impl RuntimeClassApply {
         extract(object, field_manager)
     }
 
-    /// Sets these labels, and no others.
+    /// Sets the labels and replaces those set before.
     #[inline]
     pub fn labels(
         mut self,
@@ -72,7 +74,7 @@ impl RuntimeClassApply {
         self
     }
 
-    /// Sets these annotations, and no others.
+    /// Sets the annotations and replaces those set before.
     #[inline]
     pub fn annotations(
         mut self,
@@ -82,7 +84,7 @@ impl RuntimeClassApply {
         self
     }
 
-    /// Sets these finalizers, and no others.
+    /// Sets the finalizers and replaces those set before.
     #[inline]
     pub fn finalizers(
         mut self,
@@ -92,7 +94,7 @@ impl RuntimeClassApply {
         self
     }
 
-    /// Sets these owners, and no others.
+    /// Sets the owner references and replaces those set before.
     #[inline]
     pub fn owner_references(
         mut self,

@@ -8,27 +8,30 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::util::intstr::IntOrString
 
 use crate::apply::meta::v1::LabelSelectorApply;
 
-/// What an apply sets of a [`PodDisruptionBudgetSpec`](genclient_runtime::k8s_openapi::api::policy::v1::PodDisruptionBudgetSpec).
+/// Server-side apply configuration for [`PodDisruptionBudgetSpec`](genclient_runtime::k8s_openapi::api::policy::v1::PodDisruptionBudgetSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PodDisruptionBudgetSpecApply {
-    /// The value of `maxUnavailable`.
+    /// maxUnavailable indicates that an eviction is allowed if at most "maxUnavailable" pods selected by
+    /// "selector" are unavailable after the eviction, i.e. even in absence of the evicted pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<IntOrString>,
-    /// The value of `minAvailable`.
+    /// minAvailable indicates that an eviction is allowed if at least "minAvailable" pods selected by
+    /// "selector" will still be available after the eviction, i.e. even in the absence of the evicted pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_available: Option<IntOrString>,
-    /// The value of `selector`.
+    /// selector is a label query over pods whose evictions are managed by the disruption budget.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<LabelSelectorApply>,
-    /// The value of `unhealthyPodEvictionPolicy`.
+    /// unhealthyPodEvictionPolicy defines the criteria for when unhealthy pods should be considered for
+    /// eviction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unhealthy_pod_eviction_policy: Option<String>,
 }
 
 impl PodDisruptionBudgetSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -10,36 +10,37 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::apply::meta::v1::ConditionApply;
 
-/// What an apply sets of a [`PodDisruptionBudgetStatus`](genclient_runtime::k8s_openapi::api::policy::v1::PodDisruptionBudgetStatus).
+/// Server-side apply configuration for [`PodDisruptionBudgetStatus`](genclient_runtime::k8s_openapi::api::policy::v1::PodDisruptionBudgetStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PodDisruptionBudgetStatusApply {
-    /// The value of `conditions`.
+    /// Conditions contain conditions for PDB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<ConditionApply>>,
-    /// The value of `currentHealthy`.
+    /// current number of healthy pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_healthy: Option<i32>,
-    /// The value of `desiredHealthy`.
+    /// minimum desired number of healthy pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub desired_healthy: Option<i32>,
-    /// The value of `disruptedPods`.
+    /// DisruptedPods contains information about pods whose eviction was processed by the API server
+    /// eviction subresource handler but has not yet been observed by the PodDisruptionBudget controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disrupted_pods: Option<BTreeMap<String, Time>>,
-    /// The value of `disruptionsAllowed`.
+    /// Number of pod disruptions that are currently allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disruptions_allowed: Option<i32>,
-    /// The value of `expectedPods`.
+    /// total number of pods counted by this disruption budget.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_pods: Option<i32>,
-    /// The value of `observedGeneration`.
+    /// Most recent generation observed when updating this PDB status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 }
 
 impl PodDisruptionBudgetStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,18 +7,19 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::meta::v1::LabelSelectorApply;
 
-/// What an apply sets of a [`AggregationRule`](genclient_runtime::k8s_openapi::api::rbac::v1::AggregationRule).
+/// Server-side apply configuration for [`AggregationRule`](genclient_runtime::k8s_openapi::api::rbac::v1::AggregationRule).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct AggregationRuleApply {
-    /// The value of `clusterRoleSelectors`.
+    /// clusterRoleSelectors holds a list of selectors which will be used to find ClusterRoles and create
+    /// the rules.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_role_selectors: Option<Vec<LabelSelectorApply>>,
 }
 
 impl AggregationRuleApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -12,29 +12,29 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerRefe
 
 use crate::apply::rbac::v1::{AggregationRuleApply, PolicyRuleApply};
 
-/// What an apply sets of a [`v1::ClusterRole`].
+/// Server-side apply configuration for [`v1::ClusterRole`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ClusterRoleApply {
-    /// Written by itself.
+    /// Set automatically.
     #[serde(rename = "apiVersion", default)]
     pub api_version: ApiVersion<v1::ClusterRole>,
-    /// Written by itself.
+    /// Set automatically.
     #[serde(default)]
     pub kind: Kind<v1::ClusterRole>,
-    /// The name of the object, and what is set of its metadata.
+    /// The name of the object, and the metadata to apply.
     pub metadata: ObjectMetaApply,
-    /// The value of `aggregationRule`.
+    /// aggregationRule is an optional field that describes how to build the Rules for this ClusterRole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aggregation_rule: Option<AggregationRuleApply>,
-    /// The value of `rules`.
+    /// rules holds all the PolicyRules for this ClusterRole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rules: Option<Vec<PolicyRuleApply>>,
 }
 
 impl ClusterRoleApply {
-    /// Names the object, and sets nothing of it.
+    /// Creates a configuration that names the object and sets no field.
     #[inline]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
@@ -46,12 +46,12 @@ impl ClusterRoleApply {
         }
     }
 
-    /// Returns what a field manager has applied to the object.
+    /// Returns the configuration that a field manager has applied to the object.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     #[inline]
     pub fn extract(
         object: &v1::ClusterRole,
@@ -60,7 +60,7 @@ impl ClusterRoleApply {
         extract(object, field_manager)
     }
 
-    /// Sets these labels, and no others.
+    /// Sets the labels and replaces those set before.
     #[inline]
     pub fn labels(
         mut self,
@@ -70,7 +70,7 @@ impl ClusterRoleApply {
         self
     }
 
-    /// Sets these annotations, and no others.
+    /// Sets the annotations and replaces those set before.
     #[inline]
     pub fn annotations(
         mut self,
@@ -80,7 +80,7 @@ impl ClusterRoleApply {
         self
     }
 
-    /// Sets these finalizers, and no others.
+    /// Sets the finalizers and replaces those set before.
     #[inline]
     pub fn finalizers(
         mut self,
@@ -90,7 +90,7 @@ impl ClusterRoleApply {
         self
     }
 
-    /// Sets these owners, and no others.
+    /// Sets the owner references and replaces those set before.
     #[inline]
     pub fn owner_references(
         mut self,

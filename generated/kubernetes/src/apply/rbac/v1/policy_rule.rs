@@ -5,30 +5,30 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`PolicyRule`](genclient_runtime::k8s_openapi::api::rbac::v1::PolicyRule).
+/// Server-side apply configuration for [`PolicyRule`](genclient_runtime::k8s_openapi::api::rbac::v1::PolicyRule).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PolicyRuleApply {
-    /// The value of `apiGroups`.
+    /// apiGroups is the name of the APIGroup that contains the resources.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_groups: Option<Vec<String>>,
-    /// The value of `nonResourceURLs`.
+    /// nonResourceURLs is a set of partial urls that a user should have access to.
     #[serde(rename = "nonResourceURLs", skip_serializing_if = "Option::is_none")]
     pub non_resource_urls: Option<Vec<String>>,
-    /// The value of `resourceNames`.
+    /// resourceNames is an optional white list of names that the rule applies to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_names: Option<Vec<String>>,
-    /// The value of `resources`.
+    /// resources is a list of resources this rule applies to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resources: Option<Vec<String>>,
-    /// The value of `verbs`.
+    /// verbs is a list of Verbs that apply to ALL the ResourceKinds contained in this rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verbs: Option<Vec<String>>,
 }
 
 impl PolicyRuleApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

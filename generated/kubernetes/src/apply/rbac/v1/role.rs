@@ -12,26 +12,26 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerRefe
 
 use crate::apply::rbac::v1::PolicyRuleApply;
 
-/// What an apply sets of a [`v1::Role`].
+/// Server-side apply configuration for [`v1::Role`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct RoleApply {
-    /// Written by itself.
+    /// Set automatically.
     #[serde(rename = "apiVersion", default)]
     pub api_version: ApiVersion<v1::Role>,
-    /// Written by itself.
+    /// Set automatically.
     #[serde(default)]
     pub kind: Kind<v1::Role>,
-    /// The name of the object, and what is set of its metadata.
+    /// The name of the object, and the metadata to apply.
     pub metadata: ObjectMetaApply,
-    /// The value of `rules`.
+    /// rules holds all the PolicyRules for this Role.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rules: Option<Vec<PolicyRuleApply>>,
 }
 
 impl RoleApply {
-    /// Names the object, and sets nothing of it.
+    /// Creates a configuration that names the object and sets no field.
     #[inline]
     pub fn new(name: impl Into<String>, namespace: impl Into<String>) -> Self {
         Self {
@@ -42,12 +42,12 @@ impl RoleApply {
         }
     }
 
-    /// Returns what a field manager has applied to the object.
+    /// Returns the configuration that a field manager has applied to the object.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     #[inline]
     pub fn extract(
         object: &v1::Role,
@@ -56,7 +56,7 @@ impl RoleApply {
         extract(object, field_manager)
     }
 
-    /// Sets these labels, and no others.
+    /// Sets the labels and replaces those set before.
     #[inline]
     pub fn labels(
         mut self,
@@ -66,7 +66,7 @@ impl RoleApply {
         self
     }
 
-    /// Sets these annotations, and no others.
+    /// Sets the annotations and replaces those set before.
     #[inline]
     pub fn annotations(
         mut self,
@@ -76,7 +76,7 @@ impl RoleApply {
         self
     }
 
-    /// Sets these finalizers, and no others.
+    /// Sets the finalizers and replaces those set before.
     #[inline]
     pub fn finalizers(
         mut self,
@@ -86,7 +86,7 @@ impl RoleApply {
         self
     }
 
-    /// Sets these owners, and no others.
+    /// Sets the owner references and replaces those set before.
     #[inline]
     pub fn owner_references(
         mut self,

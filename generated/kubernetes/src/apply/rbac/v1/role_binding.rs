@@ -12,29 +12,29 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerRefe
 
 use crate::apply::rbac::v1::{RoleRefApply, SubjectApply};
 
-/// What an apply sets of a [`v1::RoleBinding`].
+/// Server-side apply configuration for [`v1::RoleBinding`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct RoleBindingApply {
-    /// Written by itself.
+    /// Set automatically.
     #[serde(rename = "apiVersion", default)]
     pub api_version: ApiVersion<v1::RoleBinding>,
-    /// Written by itself.
+    /// Set automatically.
     #[serde(default)]
     pub kind: Kind<v1::RoleBinding>,
-    /// The name of the object, and what is set of its metadata.
+    /// The name of the object, and the metadata to apply.
     pub metadata: ObjectMetaApply,
-    /// The value of `roleRef`.
+    /// roleRef can reference a Role in the current namespace or a ClusterRole in the global namespace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role_ref: Option<RoleRefApply>,
-    /// The value of `subjects`.
+    /// subjects holds references to the objects the role applies to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subjects: Option<Vec<SubjectApply>>,
 }
 
 impl RoleBindingApply {
-    /// Names the object, and sets nothing of it.
+    /// Creates a configuration that names the object and sets no field.
     #[inline]
     pub fn new(name: impl Into<String>, namespace: impl Into<String>) -> Self {
         Self {
@@ -46,12 +46,12 @@ impl RoleBindingApply {
         }
     }
 
-    /// Returns what a field manager has applied to the object.
+    /// Returns the configuration that a field manager has applied to the object.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     #[inline]
     pub fn extract(
         object: &v1::RoleBinding,
@@ -60,7 +60,7 @@ impl RoleBindingApply {
         extract(object, field_manager)
     }
 
-    /// Sets these labels, and no others.
+    /// Sets the labels and replaces those set before.
     #[inline]
     pub fn labels(
         mut self,
@@ -70,7 +70,7 @@ impl RoleBindingApply {
         self
     }
 
-    /// Sets these annotations, and no others.
+    /// Sets the annotations and replaces those set before.
     #[inline]
     pub fn annotations(
         mut self,
@@ -80,7 +80,7 @@ impl RoleBindingApply {
         self
     }
 
-    /// Sets these finalizers, and no others.
+    /// Sets the finalizers and replaces those set before.
     #[inline]
     pub fn finalizers(
         mut self,
@@ -90,7 +90,7 @@ impl RoleBindingApply {
         self
     }
 
-    /// Sets these owners, and no others.
+    /// Sets the owner references and replaces those set before.
     #[inline]
     pub fn owner_references(
         mut self,

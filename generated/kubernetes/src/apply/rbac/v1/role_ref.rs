@@ -5,24 +5,24 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`RoleRef`](genclient_runtime::k8s_openapi::api::rbac::v1::RoleRef).
+/// Server-side apply configuration for [`RoleRef`](genclient_runtime::k8s_openapi::api::rbac::v1::RoleRef).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct RoleRefApply {
-    /// The value of `apiGroup`.
+    /// apiGroup is the group for the resource being referenced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_group: Option<String>,
-    /// The value of `kind`.
+    /// kind is the type of resource being referenced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// The value of `name`.
+    /// name is the name of resource being referenced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl RoleRefApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -9,36 +9,37 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::runtime::RawExtension;
 
 use crate::apply::meta::v1::ConditionApply;
 
-/// What an apply sets of a [`AllocatedDeviceStatus`](genclient_runtime::k8s_openapi::api::resource::v1::AllocatedDeviceStatus).
+/// Server-side apply configuration for [`AllocatedDeviceStatus`](genclient_runtime::k8s_openapi::api::resource::v1::AllocatedDeviceStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct AllocatedDeviceStatusApply {
-    /// The value of `conditions`.
+    /// Conditions contains the latest observation of the device's state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<ConditionApply>>,
-    /// The value of `data`.
+    /// Data contains arbitrary driver-specific data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<RawExtension>,
-    /// The value of `device`.
+    /// Device references one device instance via its name in the driver's resource pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
-    /// The value of `driver`.
+    /// Driver specifies the name of the DRA driver whose kubelet plugin should be invoked to process the
+    /// allocation once the claim is needed on a node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
-    /// The value of `networkData`.
+    /// NetworkData contains network-related information specific to the device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network_data: Option<v1::NetworkDeviceData>,
     /// The value of `pool`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pool: Option<String>,
-    /// The value of `shareID`.
+    /// ShareID uniquely identifies an individual allocation share of the device.
     #[serde(rename = "shareID", skip_serializing_if = "Option::is_none")]
     pub share_id: Option<String>,
 }
 
 impl AllocatedDeviceStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

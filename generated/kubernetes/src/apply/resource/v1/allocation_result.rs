@@ -9,24 +9,24 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use crate::apply::core::v1::NodeSelectorApply;
 use crate::apply::resource::v1::DeviceAllocationResultApply;
 
-/// What an apply sets of a [`AllocationResult`](genclient_runtime::k8s_openapi::api::resource::v1::AllocationResult).
+/// Server-side apply configuration for [`AllocationResult`](genclient_runtime::k8s_openapi::api::resource::v1::AllocationResult).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct AllocationResultApply {
-    /// The value of `allocationTimestamp`.
+    /// AllocationTimestamp stores the time when the resources were allocated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocation_timestamp: Option<Time>,
-    /// The value of `devices`.
+    /// Devices is the result of allocating devices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub devices: Option<DeviceAllocationResultApply>,
-    /// The value of `nodeSelector`.
+    /// NodeSelector defines where the allocated resources are available.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_selector: Option<NodeSelectorApply>,
 }
 
 impl AllocationResultApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

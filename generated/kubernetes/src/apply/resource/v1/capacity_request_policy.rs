@@ -8,24 +8,25 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::apply::resource::v1::CapacityRequestPolicyRangeApply;
 
-/// What an apply sets of a [`CapacityRequestPolicy`](genclient_runtime::k8s_openapi::api::resource::v1::CapacityRequestPolicy).
+/// Server-side apply configuration for [`CapacityRequestPolicy`](genclient_runtime::k8s_openapi::api::resource::v1::CapacityRequestPolicy).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct CapacityRequestPolicyApply {
-    /// The value of `default`.
+    /// Default specifies how much of this capacity is consumed by a request that does not contain an entry
+    /// for it in DeviceRequest's Capacity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Quantity>,
-    /// The value of `validRange`.
+    /// ValidRange defines an acceptable quantity value range in consuming requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub valid_range: Option<CapacityRequestPolicyRangeApply>,
-    /// The value of `validValues`.
+    /// ValidValues defines a set of acceptable quantity values in consuming requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub valid_values: Option<Vec<Quantity>>,
 }
 
 impl CapacityRequestPolicyApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

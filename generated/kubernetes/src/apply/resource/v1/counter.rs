@@ -6,18 +6,18 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-/// What an apply sets of a [`Counter`](genclient_runtime::k8s_openapi::api::resource::v1::Counter).
+/// Server-side apply configuration for [`Counter`](genclient_runtime::k8s_openapi::api::resource::v1::Counter).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct CounterApply {
-    /// The value of `value`.
+    /// Value defines how much of a certain device counter is available.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Quantity>,
 }
 
 impl CounterApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

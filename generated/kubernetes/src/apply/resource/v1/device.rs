@@ -13,56 +13,60 @@ use crate::apply::resource::v1::{
     DeviceCapacityApply, DeviceCounterConsumptionApply, DeviceTaintApply,
 };
 
-/// What an apply sets of a [`Device`](genclient_runtime::k8s_openapi::api::resource::v1::Device).
+/// Server-side apply configuration for [`Device`](genclient_runtime::k8s_openapi::api::resource::v1::Device).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct DeviceApply {
-    /// The value of `allNodes`.
+    /// AllNodes indicates that all nodes have access to the device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub all_nodes: Option<bool>,
-    /// The value of `allowMultipleAllocations`.
+    /// AllowMultipleAllocations marks whether the device is allowed to be allocated to multiple
+    /// DeviceRequests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow_multiple_allocations: Option<bool>,
-    /// The value of `attributes`.
+    /// Attributes defines the set of attributes for this device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attributes: Option<BTreeMap<String, v1::DeviceAttribute>>,
-    /// The value of `bindingConditions`.
+    /// BindingConditions defines the conditions for proceeding with binding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub binding_conditions: Option<Vec<String>>,
-    /// The value of `bindingFailureConditions`.
+    /// BindingFailureConditions defines the conditions for binding failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub binding_failure_conditions: Option<Vec<String>>,
-    /// The value of `bindsToNode`.
+    /// BindsToNode indicates if the usage of an allocation involving this device has to be limited to
+    /// exactly the node that was chosen when allocating the claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub binds_to_node: Option<bool>,
-    /// The value of `capacity`.
+    /// Capacity defines the set of capacities for this device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<BTreeMap<String, DeviceCapacityApply>>,
-    /// The value of `consumesCounters`.
+    /// ConsumesCounters defines a list of references to sharedCounters and the set of counters that the
+    /// device will consume from those counter sets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consumes_counters: Option<Vec<DeviceCounterConsumptionApply>>,
-    /// The value of `name`.
+    /// Name is unique identifier among all devices managed by the driver in the pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `nodeAllocatableResources`.
+    /// NodeAllocatableResources defines the mapping of node resources that are managed by the DRA driver
+    /// exposing this device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_allocatable_resources: Option<
         BTreeMap<String, v1::NodeAllocatableResource>,
     >,
-    /// The value of `nodeName`.
+    /// NodeName identifies the node where the device is available.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_name: Option<String>,
-    /// The value of `nodeSelector`.
+    /// NodeSelector defines the nodes where the device is available.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_selector: Option<NodeSelectorApply>,
-    /// The value of `taints`.
+    /// If specified, these are the driver-defined taints.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taints: Option<Vec<DeviceTaintApply>>,
 }
 
 impl DeviceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

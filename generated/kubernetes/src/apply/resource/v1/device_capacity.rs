@@ -8,21 +8,22 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::apply::resource::v1::CapacityRequestPolicyApply;
 
-/// What an apply sets of a [`DeviceCapacity`](genclient_runtime::k8s_openapi::api::resource::v1::DeviceCapacity).
+/// Server-side apply configuration for [`DeviceCapacity`](genclient_runtime::k8s_openapi::api::resource::v1::DeviceCapacity).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct DeviceCapacityApply {
-    /// The value of `requestPolicy`.
+    /// RequestPolicy defines how this DeviceCapacity must be consumed when the device is allowed to be
+    /// shared by multiple allocations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_policy: Option<CapacityRequestPolicyApply>,
-    /// The value of `value`.
+    /// Value defines how much of a certain capacity that device has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Quantity>,
 }
 
 impl DeviceCapacityApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

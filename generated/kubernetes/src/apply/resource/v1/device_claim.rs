@@ -8,24 +8,25 @@ use genclient_runtime::k8s_openapi::api::resource::v1;
 
 use crate::apply::resource::v1::{DeviceClaimConfigurationApply, DeviceRequestApply};
 
-/// What an apply sets of a [`DeviceClaim`](genclient_runtime::k8s_openapi::api::resource::v1::DeviceClaim).
+/// Server-side apply configuration for [`DeviceClaim`](genclient_runtime::k8s_openapi::api::resource::v1::DeviceClaim).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct DeviceClaimApply {
-    /// The value of `config`.
+    /// This field holds configuration for multiple potential drivers which could satisfy requests in this
+    /// claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<Vec<DeviceClaimConfigurationApply>>,
-    /// The value of `constraints`.
+    /// These constraints must be satisfied by the set of devices that get allocated for the claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub constraints: Option<Vec<v1::DeviceConstraint>>,
-    /// The value of `requests`.
+    /// Requests represent individual requests for distinct devices which must all be satisfied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<Vec<DeviceRequestApply>>,
 }
 
 impl DeviceClaimApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

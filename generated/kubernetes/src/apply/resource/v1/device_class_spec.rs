@@ -7,24 +7,24 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::resource::v1::{DeviceClassConfigurationApply, DeviceSelectorApply};
 
-/// What an apply sets of a [`DeviceClassSpec`](genclient_runtime::k8s_openapi::api::resource::v1::DeviceClassSpec).
+/// Server-side apply configuration for [`DeviceClassSpec`](genclient_runtime::k8s_openapi::api::resource::v1::DeviceClassSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct DeviceClassSpecApply {
-    /// The value of `config`.
+    /// Config defines configuration parameters that apply to each device that is claimed via this class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<Vec<DeviceClassConfigurationApply>>,
-    /// The value of `extendedResourceName`.
+    /// ExtendedResourceName is the extended resource name for the devices of this class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extended_resource_name: Option<String>,
-    /// The value of `selectors`.
+    /// Each selector must be satisfied by a device which is claimed via this class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selectors: Option<Vec<DeviceSelectorApply>>,
 }
 
 impl DeviceClassSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,15 +7,16 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::resource::v1::{DeviceSubRequestApply, ExactDeviceRequestApply};
 
-/// What an apply sets of a [`DeviceRequest`](genclient_runtime::k8s_openapi::api::resource::v1::DeviceRequest).
+/// Server-side apply configuration for [`DeviceRequest`](genclient_runtime::k8s_openapi::api::resource::v1::DeviceRequest).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct DeviceRequestApply {
-    /// The value of `exactly`.
+    /// Exactly specifies the details for a single request that must be met exactly for the request to be
+    /// satisfied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exactly: Option<ExactDeviceRequestApply>,
-    /// The value of `firstAvailable`.
+    /// FirstAvailable contains subrequests, of which exactly one will be selected by the scheduler.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_available: Option<Vec<DeviceSubRequestApply>>,
     /// The value of `name`.
@@ -24,7 +25,7 @@ pub struct DeviceRequestApply {
 }
 
 impl DeviceRequestApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -8,39 +8,42 @@ use genclient_runtime::k8s_openapi::api::resource::v1;
 
 use crate::apply::resource::v1::{DeviceDerivedAttributeApply, DeviceSelectorApply};
 
-/// What an apply sets of a [`ExactDeviceRequest`](genclient_runtime::k8s_openapi::api::resource::v1::ExactDeviceRequest).
+/// Server-side apply configuration for [`ExactDeviceRequest`](genclient_runtime::k8s_openapi::api::resource::v1::ExactDeviceRequest).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ExactDeviceRequestApply {
-    /// The value of `adminAccess`.
+    /// AdminAccess indicates that this is a claim for administrative access to the device(s).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub admin_access: Option<bool>,
-    /// The value of `allocationMode`.
+    /// AllocationMode and its related fields define how devices are allocated to satisfy this request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocation_mode: Option<String>,
-    /// The value of `capacity`.
+    /// Capacity define resource requirements against each capacity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<v1::CapacityRequirements>,
-    /// The value of `count`.
+    /// Count is used only when the count mode is "ExactCount".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<i64>,
-    /// The value of `derivedAttributes`.
+    /// DerivedAttributes defines a set of virtual attributes computed via CEL expressions for each
+    /// candidate device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub derived_attributes: Option<Vec<DeviceDerivedAttributeApply>>,
-    /// The value of `deviceClassName`.
+    /// DeviceClassName references a specific DeviceClass, which can define additional configuration and
+    /// selectors to be inherited by this request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_class_name: Option<String>,
-    /// The value of `selectors`.
+    /// Selectors define criteria which must be satisfied by a specific device in order for that device to
+    /// be considered for this request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selectors: Option<Vec<DeviceSelectorApply>>,
-    /// The value of `tolerations`.
+    /// If specified, the request's tolerations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerations: Option<Vec<v1::DeviceToleration>>,
 }
 
 impl ExactDeviceRequestApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

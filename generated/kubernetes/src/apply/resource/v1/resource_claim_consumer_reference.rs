@@ -5,27 +5,27 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`ResourceClaimConsumerReference`](genclient_runtime::k8s_openapi::api::resource::v1::ResourceClaimConsumerReference).
+/// Server-side apply configuration for [`ResourceClaimConsumerReference`](genclient_runtime::k8s_openapi::api::resource::v1::ResourceClaimConsumerReference).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ResourceClaimConsumerReferenceApply {
-    /// The value of `apiGroup`.
+    /// APIGroup is the group for the resource being referenced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_group: Option<String>,
-    /// The value of `name`.
+    /// Name is the name of resource being referenced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `resource`.
+    /// Resource is the type of resource being referenced, for example "pods".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,
-    /// The value of `uid`.
+    /// UID identifies exactly one incarnation of the resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uid: Option<String>,
 }
 
 impl ResourceClaimConsumerReferenceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

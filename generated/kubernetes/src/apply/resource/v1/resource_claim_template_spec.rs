@@ -8,21 +8,22 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMet
 
 use crate::apply::resource::v1::ResourceClaimSpecApply;
 
-/// What an apply sets of a [`ResourceClaimTemplateSpec`](genclient_runtime::k8s_openapi::api::resource::v1::ResourceClaimTemplateSpec).
+/// Server-side apply configuration for [`ResourceClaimTemplateSpec`](genclient_runtime::k8s_openapi::api::resource::v1::ResourceClaimTemplateSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct ResourceClaimTemplateSpecApply {
-    /// The value of `metadata`.
+    /// ObjectMeta may contain labels and annotations that will be copied into the ResourceClaim when
+    /// creating it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<ObjectMeta>,
-    /// The value of `spec`.
+    /// Spec for the ResourceClaim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<ResourceClaimSpecApply>,
 }
 
 impl ResourceClaimTemplateSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -6,27 +6,29 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-/// What an apply sets of a [`DeviceTaint`](genclient_runtime::k8s_openapi::api::resource::v1alpha3::DeviceTaint).
+/// Server-side apply configuration for [`DeviceTaint`](genclient_runtime::k8s_openapi::api::resource::v1alpha3::DeviceTaint).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct DeviceTaintApply {
-    /// The value of `effect`.
+    /// The effect of the taint on claims that do not tolerate the taint and through such claims on the pods
+    /// using them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effect: Option<String>,
-    /// The value of `key`.
+    /// The taint key to be applied to a device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The value of `timeAdded`.
+    /// TimeAdded represents the time at which the taint was added or (only in a DeviceTaintRule) the effect
+    /// was modified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_added: Option<Time>,
-    /// The value of `value`.
+    /// The taint value corresponding to the taint key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
 }
 
 impl DeviceTaintApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,27 +5,28 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`PartitionTypeStatus`](genclient_runtime::k8s_openapi::api::resource::v1alpha3::PartitionTypeStatus).
+/// Server-side apply configuration for [`PartitionTypeStatus`](genclient_runtime::k8s_openapi::api::resource::v1alpha3::PartitionTypeStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PartitionTypeStatusApply {
-    /// The value of `allocatable`.
+    /// Allocatable is the number of additional devices of this partition type that could still be allocated
+    /// given current shared-counter consumption.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocatable: Option<i32>,
-    /// The value of `attribute`.
+    /// Attribute is the fully qualified name of the device attribute whose value groups this entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attribute: Option<String>,
-    /// The value of `total`.
+    /// Total is the number of devices of this partition type in the pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<i32>,
-    /// The value of `type`.
+    /// Type is the partition type value (e.g. "Full" or "Half").
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
 }
 
 impl PartitionTypeStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -9,51 +9,55 @@ use crate::apply::resource::v1alpha3::{
     PartitionTypeStatusApply, ShareableSummaryStatusApply,
 };
 
-/// What an apply sets of a [`PoolStatus`](genclient_runtime::k8s_openapi::api::resource::v1alpha3::PoolStatus).
+/// Server-side apply configuration for [`PoolStatus`](genclient_runtime::k8s_openapi::api::resource::v1alpha3::PoolStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PoolStatusApply {
-    /// The value of `allocatedDevices`.
+    /// AllocatedDevices is the number of devices currently allocated to claims.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocated_devices: Option<i32>,
-    /// The value of `availableDevices`.
+    /// AvailableDevices is the number of devices available for allocation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_devices: Option<i32>,
-    /// The value of `driver`.
+    /// Driver is the DRA driver name for this pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
-    /// The value of `generation`.
+    /// Generation is the pool generation observed across all ResourceSlices in this pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generation: Option<i64>,
-    /// The value of `nodeName`.
+    /// NodeName is the node this pool is associated with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_name: Option<String>,
-    /// The value of `partitionSummary`.
+    /// PartitionSummary reports allocatability per (attribute, partition type) for a partitionable pool
+    /// that publishes SharedCounters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partition_summary: Option<Vec<PartitionTypeStatusApply>>,
-    /// The value of `poolName`.
+    /// PoolName is the name of the pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pool_name: Option<String>,
-    /// The value of `resourceSliceCount`.
+    /// ResourceSliceCount is the number of ResourceSlices that make up this pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_slice_count: Option<i32>,
-    /// The value of `shareableSummary`.
+    /// ShareableSummary reports aggregate capacity for a pool that contains devices with
+    /// AllowMultipleAllocations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shareable_summary: Option<ShareableSummaryStatusApply>,
-    /// The value of `totalDevices`.
+    /// TotalDevices is the total number of devices in the pool across all slices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_devices: Option<i32>,
-    /// The value of `unavailableDevices`.
+    /// UnavailableDevices is the number of devices that are not available due to taints or other
+    /// conditions, but are not allocated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unavailable_devices: Option<i32>,
-    /// The value of `validationError`.
+    /// ValidationError is set when the pool's data could not be fully validated (e.g., incomplete slice
+    /// publication).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validation_error: Option<String>,
 }
 
 impl PoolStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

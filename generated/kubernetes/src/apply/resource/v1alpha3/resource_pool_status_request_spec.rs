@@ -5,27 +5,29 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`ResourcePoolStatusRequestSpec`](genclient_runtime::k8s_openapi::api::resource::v1alpha3::ResourcePoolStatusRequestSpec).
+/// Server-side apply configuration for [`ResourcePoolStatusRequestSpec`](genclient_runtime::k8s_openapi::api::resource::v1alpha3::ResourcePoolStatusRequestSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ResourcePoolStatusRequestSpecApply {
-    /// The value of `defaultPartitionTypeAttribute`.
+    /// DefaultPartitionTypeAttribute optionally names a device attribute (by its fully qualified name, e.g.
+    /// "gpu.example.com/profile") to use as the default grouping attribute for partitionable devices whose
+    /// slice has not declared one themselves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_partition_type_attribute: Option<String>,
-    /// The value of `driver`.
+    /// Driver specifies the DRA driver name to filter pools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
-    /// The value of `limit`.
+    /// Limit optionally specifies the maximum number of pools to return in the status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<i32>,
-    /// The value of `poolName`.
+    /// PoolName optionally filters to a specific pool name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pool_name: Option<String>,
 }
 
 impl ResourcePoolStatusRequestSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -8,24 +8,24 @@ use genclient_runtime::{Deserialize, Serialize};
 use crate::apply::meta::v1::ConditionApply;
 use crate::apply::resource::v1alpha3::PoolStatusApply;
 
-/// What an apply sets of a [`ResourcePoolStatusRequestStatus`](genclient_runtime::k8s_openapi::api::resource::v1alpha3::ResourcePoolStatusRequestStatus).
+/// Server-side apply configuration for [`ResourcePoolStatusRequestStatus`](genclient_runtime::k8s_openapi::api::resource::v1alpha3::ResourcePoolStatusRequestStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ResourcePoolStatusRequestStatusApply {
-    /// The value of `conditions`.
+    /// Conditions provide information about the state of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<ConditionApply>>,
-    /// The value of `poolCount`.
+    /// PoolCount is the total number of pools that matched the filter criteria, regardless of truncation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pool_count: Option<i32>,
-    /// The value of `pools`.
+    /// Pools contains the first `spec.limit` matching pools, sorted by driver then pool name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pools: Option<Vec<PoolStatusApply>>,
 }
 
 impl ResourcePoolStatusRequestStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

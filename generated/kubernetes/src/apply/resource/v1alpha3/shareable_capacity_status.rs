@@ -6,27 +6,27 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-/// What an apply sets of a [`ShareableCapacityStatus`](genclient_runtime::k8s_openapi::api::resource::v1alpha3::ShareableCapacityStatus).
+/// Server-side apply configuration for [`ShareableCapacityStatus`](genclient_runtime::k8s_openapi::api::resource::v1alpha3::ShareableCapacityStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct ShareableCapacityStatusApply {
-    /// The value of `available`.
+    /// Available is Total minus Consumed, never negative.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available: Option<Quantity>,
-    /// The value of `consumed`.
+    /// Consumed is the amount drawn by current allocations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consumed: Option<Quantity>,
-    /// The value of `name`.
+    /// Name is the capacity name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `total`.
+    /// Total is the sum of this capacity across shareable devices in the pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<Quantity>,
 }
 
 impl ShareableCapacityStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,24 +7,26 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::resource::v1alpha3::ShareableCapacityStatusApply;
 
-/// What an apply sets of a [`ShareableSummaryStatus`](genclient_runtime::k8s_openapi::api::resource::v1alpha3::ShareableSummaryStatus).
+/// Server-side apply configuration for [`ShareableSummaryStatus`](genclient_runtime::k8s_openapi::api::resource::v1alpha3::ShareableSummaryStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ShareableSummaryStatusApply {
-    /// The value of `capacity`.
+    /// Capacity reports aggregate total, consumed, and available amounts per shareable capacity key across
+    /// the pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Vec<ShareableCapacityStatusApply>>,
-    /// The value of `fullyAvailableDevices`.
+    /// FullyAvailableDevices is the number of shareable devices with no capacity consumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fully_available_devices: Option<i32>,
-    /// The value of `partiallyAvailableDevices`.
+    /// PartiallyAvailableDevices is the number of shareable devices with some but not all capacity
+    /// consumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partially_available_devices: Option<i32>,
 }
 
 impl ShareableSummaryStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

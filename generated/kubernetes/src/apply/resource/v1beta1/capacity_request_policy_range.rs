@@ -6,24 +6,24 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-/// What an apply sets of a [`CapacityRequestPolicyRange`](genclient_runtime::k8s_openapi::api::resource::v1beta1::CapacityRequestPolicyRange).
+/// Server-side apply configuration for [`CapacityRequestPolicyRange`](genclient_runtime::k8s_openapi::api::resource::v1beta1::CapacityRequestPolicyRange).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct CapacityRequestPolicyRangeApply {
-    /// The value of `max`.
+    /// Max defines the upper limit for capacity that can be requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<Quantity>,
-    /// The value of `min`.
+    /// Min specifies the minimum capacity allowed for a consumption request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<Quantity>,
-    /// The value of `step`.
+    /// Step defines the step size between valid capacity amounts within the range.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<Quantity>,
 }
 
 impl CapacityRequestPolicyRangeApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -9,21 +9,22 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::resource::v1beta1::CounterApply;
 
-/// What an apply sets of a [`CounterSet`](genclient_runtime::k8s_openapi::api::resource::v1beta1::CounterSet).
+/// Server-side apply configuration for [`CounterSet`](genclient_runtime::k8s_openapi::api::resource::v1beta1::CounterSet).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct CounterSetApply {
-    /// The value of `counters`.
+    /// Counters defines the set of counters for this CounterSet The name of each counter must be unique in
+    /// that set and must be a DNS label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counters: Option<BTreeMap<String, CounterApply>>,
-    /// The value of `name`.
+    /// Name defines the name of the counter set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl CounterSetApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,21 +7,21 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::resource::v1beta1::BasicDeviceApply;
 
-/// What an apply sets of a [`Device`](genclient_runtime::k8s_openapi::api::resource::v1beta1::Device).
+/// Server-side apply configuration for [`Device`](genclient_runtime::k8s_openapi::api::resource::v1beta1::Device).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct DeviceApply {
-    /// The value of `basic`.
+    /// Basic defines one device instance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basic: Option<BasicDeviceApply>,
-    /// The value of `name`.
+    /// Name is unique identifier among all devices managed by the driver in the pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl DeviceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

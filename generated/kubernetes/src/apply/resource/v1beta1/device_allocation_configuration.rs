@@ -7,24 +7,25 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::resource::v1beta1::OpaqueDeviceConfigurationApply;
 
-/// What an apply sets of a [`DeviceAllocationConfiguration`](genclient_runtime::k8s_openapi::api::resource::v1beta1::DeviceAllocationConfiguration).
+/// Server-side apply configuration for [`DeviceAllocationConfiguration`](genclient_runtime::k8s_openapi::api::resource::v1beta1::DeviceAllocationConfiguration).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct DeviceAllocationConfigurationApply {
-    /// The value of `opaque`.
+    /// Opaque provides driver-specific configuration parameters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opaque: Option<OpaqueDeviceConfigurationApply>,
-    /// The value of `requests`.
+    /// Requests lists the names of requests where the configuration applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<Vec<String>>,
-    /// The value of `source`.
+    /// Source records whether the configuration comes from a class and thus is not something that a normal
+    /// user would have been able to set or from a claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
 
 impl DeviceAllocationConfigurationApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

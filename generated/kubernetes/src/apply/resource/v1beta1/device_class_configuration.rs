@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::resource::v1beta1::OpaqueDeviceConfigurationApply;
 
-/// What an apply sets of a [`DeviceClassConfiguration`](genclient_runtime::k8s_openapi::api::resource::v1beta1::DeviceClassConfiguration).
+/// Server-side apply configuration for [`DeviceClassConfiguration`](genclient_runtime::k8s_openapi::api::resource::v1beta1::DeviceClassConfiguration).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct DeviceClassConfigurationApply {
-    /// The value of `opaque`.
+    /// Opaque provides driver-specific configuration parameters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opaque: Option<OpaqueDeviceConfigurationApply>,
 }
 
 impl DeviceClassConfigurationApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -9,24 +9,24 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::resource::v1beta1::CounterApply;
 
-/// What an apply sets of a [`DeviceCounterConsumption`](genclient_runtime::k8s_openapi::api::resource::v1beta1::DeviceCounterConsumption).
+/// Server-side apply configuration for [`DeviceCounterConsumption`](genclient_runtime::k8s_openapi::api::resource::v1beta1::DeviceCounterConsumption).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct DeviceCounterConsumptionApply {
-    /// The value of `compatibilityGroups`.
+    /// CompatibilityGroups is a list of opaque group names for this counter set consumption.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compatibility_groups: Option<Vec<String>>,
-    /// The value of `counterSet`.
+    /// CounterSet is the name of the set from which the counters defined will be consumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counter_set: Option<String>,
-    /// The value of `counters`.
+    /// Counters defines the counters that will be consumed by the device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counters: Option<BTreeMap<String, CounterApply>>,
 }
 
 impl DeviceCounterConsumptionApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

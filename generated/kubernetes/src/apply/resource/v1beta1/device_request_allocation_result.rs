@@ -9,48 +9,53 @@ use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::api::resource::v1beta1;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-/// What an apply sets of a [`DeviceRequestAllocationResult`](genclient_runtime::k8s_openapi::api::resource::v1beta1::DeviceRequestAllocationResult).
+/// Server-side apply configuration for [`DeviceRequestAllocationResult`](genclient_runtime::k8s_openapi::api::resource::v1beta1::DeviceRequestAllocationResult).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct DeviceRequestAllocationResultApply {
-    /// The value of `adminAccess`.
+    /// AdminAccess indicates that this device was allocated for administrative access.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub admin_access: Option<bool>,
-    /// The value of `bindingConditions`.
+    /// BindingConditions contains a copy of the BindingConditions from the corresponding ResourceSlice at
+    /// the time of allocation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub binding_conditions: Option<Vec<String>>,
-    /// The value of `bindingFailureConditions`.
+    /// BindingFailureConditions contains a copy of the BindingFailureConditions from the corresponding
+    /// ResourceSlice at the time of allocation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub binding_failure_conditions: Option<Vec<String>>,
-    /// The value of `consumedCapacity`.
+    /// ConsumedCapacity tracks the amount of capacity consumed per device as part of the claim request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consumed_capacity: Option<BTreeMap<String, Quantity>>,
-    /// The value of `device`.
+    /// Device references one device instance via its name in the driver's resource pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
-    /// The value of `driver`.
+    /// Driver specifies the name of the DRA driver whose kubelet plugin should be invoked to process the
+    /// allocation once the claim is needed on a node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
     /// The value of `pool`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pool: Option<String>,
-    /// The value of `request`.
+    /// Request is the name of the request in the claim which caused this device to be allocated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
-    /// The value of `shareID`.
+    /// ShareID uniquely identifies an individual allocation share of the device, used when the device
+    /// supports multiple simultaneous allocations.
     #[serde(rename = "shareID", skip_serializing_if = "Option::is_none")]
     pub share_id: Option<String>,
-    /// The value of `skipNodeOperations`.
+    /// SkipNodeOperations lists node-local resource operations (gRPC calls) that will be skipped for this
+    /// allocated device when determining whether operations are necessary on the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skip_node_operations: Option<Vec<String>>,
-    /// The value of `tolerations`.
+    /// A copy of all tolerations specified in the request at the time when the device got allocated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerations: Option<Vec<v1beta1::DeviceToleration>>,
 }
 
 impl DeviceRequestAllocationResultApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::resource::v1beta1::CELDeviceSelectorApply;
 
-/// What an apply sets of a [`DeviceSelector`](genclient_runtime::k8s_openapi::api::resource::v1beta1::DeviceSelector).
+/// Server-side apply configuration for [`DeviceSelector`](genclient_runtime::k8s_openapi::api::resource::v1beta1::DeviceSelector).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct DeviceSelectorApply {
-    /// The value of `cel`.
+    /// CEL contains a CEL expression for selecting a device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cel: Option<CELDeviceSelectorApply>,
 }
 
 impl DeviceSelectorApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

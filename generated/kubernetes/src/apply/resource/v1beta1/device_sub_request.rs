@@ -8,39 +8,43 @@ use genclient_runtime::k8s_openapi::api::resource::v1beta1;
 
 use crate::apply::resource::v1beta1::{DeviceDerivedAttributeApply, DeviceSelectorApply};
 
-/// What an apply sets of a [`DeviceSubRequest`](genclient_runtime::k8s_openapi::api::resource::v1beta1::DeviceSubRequest).
+/// Server-side apply configuration for [`DeviceSubRequest`](genclient_runtime::k8s_openapi::api::resource::v1beta1::DeviceSubRequest).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct DeviceSubRequestApply {
-    /// The value of `allocationMode`.
+    /// AllocationMode and its related fields define how devices are allocated to satisfy this subrequest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocation_mode: Option<String>,
-    /// The value of `capacity`.
+    /// Capacity define resource requirements against each capacity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<v1beta1::CapacityRequirements>,
-    /// The value of `count`.
+    /// Count is used only when the count mode is "ExactCount".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<i64>,
-    /// The value of `derivedAttributes`.
+    /// DerivedAttributes defines a set of virtual attributes computed via CEL expressions for each
+    /// candidate device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub derived_attributes: Option<Vec<DeviceDerivedAttributeApply>>,
-    /// The value of `deviceClassName`.
+    /// DeviceClassName references a specific DeviceClass, which can define additional configuration and
+    /// selectors to be inherited by this subrequest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_class_name: Option<String>,
-    /// The value of `name`.
+    /// Name can be used to reference this subrequest in the list of constraints or the list of
+    /// configurations for the claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `selectors`.
+    /// Selectors define criteria which must be satisfied by a specific device in order for that device to
+    /// be considered for this subrequest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selectors: Option<Vec<DeviceSelectorApply>>,
-    /// The value of `tolerations`.
+    /// If specified, the request's tolerations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerations: Option<Vec<v1beta1::DeviceToleration>>,
 }
 
 impl DeviceSubRequestApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::resource::v1beta1::DeviceClaimApply;
 
-/// What an apply sets of a [`ResourceClaimSpec`](genclient_runtime::k8s_openapi::api::resource::v1beta1::ResourceClaimSpec).
+/// Server-side apply configuration for [`ResourceClaimSpec`](genclient_runtime::k8s_openapi::api::resource::v1beta1::ResourceClaimSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct ResourceClaimSpecApply {
-    /// The value of `devices`.
+    /// Devices defines how to request devices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub devices: Option<DeviceClaimApply>,
 }
 
 impl ResourceClaimSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

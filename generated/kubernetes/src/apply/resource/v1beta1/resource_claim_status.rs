@@ -10,24 +10,24 @@ use crate::apply::resource::v1beta1::{
     ResourceClaimConsumerReferenceApply,
 };
 
-/// What an apply sets of a [`ResourceClaimStatus`](genclient_runtime::k8s_openapi::api::resource::v1beta1::ResourceClaimStatus).
+/// Server-side apply configuration for [`ResourceClaimStatus`](genclient_runtime::k8s_openapi::api::resource::v1beta1::ResourceClaimStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ResourceClaimStatusApply {
-    /// The value of `allocation`.
+    /// Allocation is set once the claim has been allocated successfully.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocation: Option<AllocationResultApply>,
-    /// The value of `devices`.
+    /// Devices contains the status of each device allocated for this claim, as reported by the driver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub devices: Option<Vec<AllocatedDeviceStatusApply>>,
-    /// The value of `reservedFor`.
+    /// ReservedFor indicates which entities are currently allowed to use the claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reserved_for: Option<Vec<ResourceClaimConsumerReferenceApply>>,
 }
 
 impl ResourceClaimStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -8,45 +8,51 @@ use genclient_runtime::{Deserialize, Serialize};
 use crate::apply::core::v1::NodeSelectorApply;
 use crate::apply::resource::v1beta1::{CounterSetApply, DeviceApply, ResourcePoolApply};
 
-/// What an apply sets of a [`ResourceSliceSpec`](genclient_runtime::k8s_openapi::api::resource::v1beta1::ResourceSliceSpec).
+/// Server-side apply configuration for [`ResourceSliceSpec`](genclient_runtime::k8s_openapi::api::resource::v1beta1::ResourceSliceSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ResourceSliceSpecApply {
-    /// The value of `allNodes`.
+    /// AllNodes indicates that all nodes have access to the resources in the pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub all_nodes: Option<bool>,
-    /// The value of `devices`.
+    /// Devices lists some or all of the devices in this pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub devices: Option<Vec<DeviceApply>>,
-    /// The value of `driver`.
+    /// Driver identifies the DRA driver providing the capacity information.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
-    /// The value of `nodeName`.
+    /// NodeName identifies the node which provides the resources in this pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_name: Option<String>,
-    /// The value of `nodeSelector`.
+    /// NodeSelector defines which nodes have access to the resources in the pool, when that pool is not
+    /// limited to a single node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_selector: Option<NodeSelectorApply>,
-    /// The value of `partitionTypeAttribute`.
+    /// PartitionTypeAttribute names a string device attribute (by fully qualified name, e.g.
+    /// "gpu.example.com/profile") whose value labels each device with its partition type, such as "Full" or
+    /// "Half" for a MIG-style GPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partition_type_attribute: Option<String>,
-    /// The value of `perDeviceNodeSelection`.
+    /// PerDeviceNodeSelection defines whether the access from nodes to resources in the pool is set on the
+    /// ResourceSlice level or on each device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_device_node_selection: Option<bool>,
-    /// The value of `pool`.
+    /// Pool describes the pool that this ResourceSlice belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pool: Option<ResourcePoolApply>,
-    /// The value of `sharedCounters`.
+    /// SharedCounters defines a list of counter sets, each of which has a name and a list of counters
+    /// available.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shared_counters: Option<Vec<CounterSetApply>>,
-    /// The value of `skipNodeOperations`.
+    /// SkipNodeOperations lists node-local resource operations (gRPC calls) that will be skipped for the
+    /// devices in this slice when determining whether operations are necessary on the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skip_node_operations: Option<Vec<String>>,
 }
 
 impl ResourceSliceSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

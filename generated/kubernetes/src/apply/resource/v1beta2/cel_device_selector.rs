@@ -5,18 +5,18 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`CELDeviceSelector`](genclient_runtime::k8s_openapi::api::resource::v1beta2::CELDeviceSelector).
+/// Server-side apply configuration for [`CELDeviceSelector`](genclient_runtime::k8s_openapi::api::resource::v1beta2::CELDeviceSelector).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct CELDeviceSelectorApply {
-    /// The value of `expression`.
+    /// Expression is a CEL expression which evaluates a single device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expression: Option<String>,
 }
 
 impl CELDeviceSelectorApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

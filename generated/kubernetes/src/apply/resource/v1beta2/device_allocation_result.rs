@@ -9,21 +9,21 @@ use crate::apply::resource::v1beta2::{
     DeviceAllocationConfigurationApply, DeviceRequestAllocationResultApply,
 };
 
-/// What an apply sets of a [`DeviceAllocationResult`](genclient_runtime::k8s_openapi::api::resource::v1beta2::DeviceAllocationResult).
+/// Server-side apply configuration for [`DeviceAllocationResult`](genclient_runtime::k8s_openapi::api::resource::v1beta2::DeviceAllocationResult).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct DeviceAllocationResultApply {
-    /// The value of `config`.
+    /// This field is a combination of all the claim and class configuration parameters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<Vec<DeviceAllocationConfigurationApply>>,
-    /// The value of `results`.
+    /// Results lists all allocated devices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub results: Option<Vec<DeviceRequestAllocationResultApply>>,
 }
 
 impl DeviceAllocationResultApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

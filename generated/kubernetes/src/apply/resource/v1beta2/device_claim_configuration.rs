@@ -7,21 +7,21 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::resource::v1beta2::OpaqueDeviceConfigurationApply;
 
-/// What an apply sets of a [`DeviceClaimConfiguration`](genclient_runtime::k8s_openapi::api::resource::v1beta2::DeviceClaimConfiguration).
+/// Server-side apply configuration for [`DeviceClaimConfiguration`](genclient_runtime::k8s_openapi::api::resource::v1beta2::DeviceClaimConfiguration).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct DeviceClaimConfigurationApply {
-    /// The value of `opaque`.
+    /// Opaque provides driver-specific configuration parameters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opaque: Option<OpaqueDeviceConfigurationApply>,
-    /// The value of `requests`.
+    /// Requests lists the names of requests where the configuration applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<Vec<String>>,
 }
 
 impl DeviceClaimConfigurationApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

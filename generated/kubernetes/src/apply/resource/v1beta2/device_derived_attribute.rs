@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`DeviceDerivedAttribute`](genclient_runtime::k8s_openapi::api::resource::v1beta2::DeviceDerivedAttribute).
+/// Server-side apply configuration for [`DeviceDerivedAttribute`](genclient_runtime::k8s_openapi::api::resource::v1beta2::DeviceDerivedAttribute).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct DeviceDerivedAttributeApply {
-    /// The value of `expression`.
+    /// Expression is a CEL expression evaluated against each candidate device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expression: Option<String>,
-    /// The value of `name`.
+    /// Name is the identifier for this derived attribute, used in constraints.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl DeviceDerivedAttributeApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -15,29 +15,29 @@ use crate::apply::resource::v1beta2::{
     DeviceTaintRuleSpecApply, DeviceTaintRuleStatusApply,
 };
 
-/// What an apply sets of a [`v1beta2::DeviceTaintRule`].
+/// Server-side apply configuration for [`v1beta2::DeviceTaintRule`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct DeviceTaintRuleApply {
-    /// Written by itself.
+    /// Set automatically.
     #[serde(rename = "apiVersion", default)]
     pub api_version: ApiVersion<v1beta2::DeviceTaintRule>,
-    /// Written by itself.
+    /// Set automatically.
     #[serde(default)]
     pub kind: Kind<v1beta2::DeviceTaintRule>,
-    /// The name of the object, and what is set of its metadata.
+    /// The name of the object, and the metadata to apply.
     pub metadata: ObjectMetaApply,
-    /// The value of `spec`.
+    /// Spec specifies the selector and one taint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<DeviceTaintRuleSpecApply>,
-    /// The value of `status`.
+    /// Status provides information about what was requested in the spec.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<DeviceTaintRuleStatusApply>,
 }
 
 impl DeviceTaintRuleApply {
-    /// Names the object, and sets nothing of it.
+    /// Creates a configuration that names the object and sets no field.
     #[inline]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
@@ -49,12 +49,12 @@ impl DeviceTaintRuleApply {
         }
     }
 
-    /// Returns what a field manager has applied to the object.
+    /// Returns the configuration that a field manager has applied to the object.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     #[inline]
     pub fn extract(
         object: &v1beta2::DeviceTaintRule,
@@ -63,12 +63,12 @@ impl DeviceTaintRuleApply {
         extract(object, field_manager)
     }
 
-    /// Returns what a field manager has applied to the status.
+    /// Returns the configuration that a field manager has applied to the status.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     #[inline]
     pub fn extract_status(
         object: &v1beta2::DeviceTaintRule,
@@ -77,7 +77,7 @@ impl DeviceTaintRuleApply {
         extract_status(object, field_manager)
     }
 
-    /// Sets these labels, and no others.
+    /// Sets the labels and replaces those set before.
     #[inline]
     pub fn labels(
         mut self,
@@ -87,7 +87,7 @@ impl DeviceTaintRuleApply {
         self
     }
 
-    /// Sets these annotations, and no others.
+    /// Sets the annotations and replaces those set before.
     #[inline]
     pub fn annotations(
         mut self,
@@ -97,7 +97,7 @@ impl DeviceTaintRuleApply {
         self
     }
 
-    /// Sets these finalizers, and no others.
+    /// Sets the finalizers and replaces those set before.
     #[inline]
     pub fn finalizers(
         mut self,
@@ -107,7 +107,7 @@ impl DeviceTaintRuleApply {
         self
     }
 
-    /// Sets these owners, and no others.
+    /// Sets the owner references and replaces those set before.
     #[inline]
     pub fn owner_references(
         mut self,

@@ -8,21 +8,21 @@ use genclient_runtime::k8s_openapi::api::resource::v1beta2;
 
 use crate::apply::resource::v1beta2::DeviceTaintApply;
 
-/// What an apply sets of a [`DeviceTaintRuleSpec`](genclient_runtime::k8s_openapi::api::resource::v1beta2::DeviceTaintRuleSpec).
+/// Server-side apply configuration for [`DeviceTaintRuleSpec`](genclient_runtime::k8s_openapi::api::resource::v1beta2::DeviceTaintRuleSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct DeviceTaintRuleSpecApply {
-    /// The value of `deviceSelector`.
+    /// DeviceSelector defines which device(s) the taint is applied to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_selector: Option<v1beta2::DeviceTaintSelector>,
-    /// The value of `taint`.
+    /// The taint that gets applied to matching devices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taint: Option<DeviceTaintApply>,
 }
 
 impl DeviceTaintRuleSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,18 +7,19 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::meta::v1::ConditionApply;
 
-/// What an apply sets of a [`DeviceTaintRuleStatus`](genclient_runtime::k8s_openapi::api::resource::v1beta2::DeviceTaintRuleStatus).
+/// Server-side apply configuration for [`DeviceTaintRuleStatus`](genclient_runtime::k8s_openapi::api::resource::v1beta2::DeviceTaintRuleStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct DeviceTaintRuleStatusApply {
-    /// The value of `conditions`.
+    /// Conditions provide information about the state of the DeviceTaintRule and the cluster at some point
+    /// in time, in a machine-readable and human-readable format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<ConditionApply>>,
 }
 
 impl DeviceTaintRuleStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -6,21 +6,21 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::apimachinery::pkg::runtime::RawExtension;
 
-/// What an apply sets of a [`OpaqueDeviceConfiguration`](genclient_runtime::k8s_openapi::api::resource::v1beta2::OpaqueDeviceConfiguration).
+/// Server-side apply configuration for [`OpaqueDeviceConfiguration`](genclient_runtime::k8s_openapi::api::resource::v1beta2::OpaqueDeviceConfiguration).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct OpaqueDeviceConfigurationApply {
-    /// The value of `driver`.
+    /// Driver is used to determine which kubelet plugin needs to be passed these configuration parameters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
-    /// The value of `parameters`.
+    /// Parameters can contain arbitrary data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parameters: Option<RawExtension>,
 }
 
 impl OpaqueDeviceConfigurationApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,24 +5,24 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`ResourcePool`](genclient_runtime::k8s_openapi::api::resource::v1beta2::ResourcePool).
+/// Server-side apply configuration for [`ResourcePool`](genclient_runtime::k8s_openapi::api::resource::v1beta2::ResourcePool).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct ResourcePoolApply {
-    /// The value of `generation`.
+    /// Generation tracks the change in a pool over time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generation: Option<i64>,
-    /// The value of `name`.
+    /// Name is used to identify the pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `resourceSliceCount`.
+    /// ResourceSliceCount is the total number of ResourceSlices in the pool at this generation number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_slice_count: Option<i64>,
 }
 
 impl ResourcePoolApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -10,35 +10,37 @@ use genclient_runtime::apply::{
 use genclient_runtime::k8s_openapi::api::scheduling::v1;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
-/// What an apply sets of a [`v1::PriorityClass`].
+/// Server-side apply configuration for [`v1::PriorityClass`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PriorityClassApply {
-    /// Written by itself.
+    /// Set automatically.
     #[serde(rename = "apiVersion", default)]
     pub api_version: ApiVersion<v1::PriorityClass>,
-    /// Written by itself.
+    /// Set automatically.
     #[serde(default)]
     pub kind: Kind<v1::PriorityClass>,
-    /// The name of the object, and what is set of its metadata.
+    /// The name of the object, and the metadata to apply.
     pub metadata: ObjectMetaApply,
-    /// The value of `description`.
+    /// description is an arbitrary string that usually provides guidelines on when this priority class
+    /// should be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The value of `globalDefault`.
+    /// globalDefault specifies whether this PriorityClass should be considered as the default priority for
+    /// pods that do not have any priority class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub global_default: Option<bool>,
-    /// The value of `preemptionPolicy`.
+    /// preemptionPolicy is the Policy for preempting pods with lower priority.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preemption_policy: Option<String>,
-    /// The value of `value`.
+    /// value represents the integer value of this priority class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<i32>,
 }
 
 impl PriorityClassApply {
-    /// Names the object, and sets nothing of it.
+    /// Creates a configuration that names the object and sets no field.
     #[inline]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
@@ -52,12 +54,12 @@ impl PriorityClassApply {
         }
     }
 
-    /// Returns what a field manager has applied to the object.
+    /// Returns the configuration that a field manager has applied to the object.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     #[inline]
     pub fn extract(
         object: &v1::PriorityClass,
@@ -66,7 +68,7 @@ impl PriorityClassApply {
         extract(object, field_manager)
     }
 
-    /// Sets these labels, and no others.
+    /// Sets the labels and replaces those set before.
     #[inline]
     pub fn labels(
         mut self,
@@ -76,7 +78,7 @@ impl PriorityClassApply {
         self
     }
 
-    /// Sets these annotations, and no others.
+    /// Sets the annotations and replaces those set before.
     #[inline]
     pub fn annotations(
         mut self,
@@ -86,7 +88,7 @@ impl PriorityClassApply {
         self
     }
 
-    /// Sets these finalizers, and no others.
+    /// Sets the finalizers and replaces those set before.
     #[inline]
     pub fn finalizers(
         mut self,
@@ -96,7 +98,7 @@ impl PriorityClassApply {
         self
     }
 
-    /// Sets these owners, and no others.
+    /// Sets the owner references and replaces those set before.
     #[inline]
     pub fn owner_references(
         mut self,

@@ -8,21 +8,22 @@ use genclient_runtime::k8s_openapi::api::scheduling::v1alpha3;
 
 use crate::apply::scheduling::v1alpha3::CompositeGangSchedulingPolicyApply;
 
-/// What an apply sets of a [`CompositePodGroupSchedulingPolicy`](genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::CompositePodGroupSchedulingPolicy).
+/// Server-side apply configuration for [`CompositePodGroupSchedulingPolicy`](genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::CompositePodGroupSchedulingPolicy).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct CompositePodGroupSchedulingPolicyApply {
-    /// The value of `basic`.
+    /// basic specifies that the groups of this composite group should be scheduled independently.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basic: Option<v1alpha3::CompositeBasicSchedulingPolicy>,
-    /// The value of `gang`.
+    /// gang specifies that the groups of this composite group should be scheduled using all-or-nothing
+    /// semantics.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gang: Option<CompositeGangSchedulingPolicyApply>,
 }
 
 impl CompositePodGroupSchedulingPolicyApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

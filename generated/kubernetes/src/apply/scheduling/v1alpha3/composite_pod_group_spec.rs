@@ -11,39 +11,43 @@ use crate::apply::scheduling::v1alpha3::{
     WorkloadReferenceApply,
 };
 
-/// What an apply sets of a [`CompositePodGroupSpec`](genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::CompositePodGroupSpec).
+/// Server-side apply configuration for [`CompositePodGroupSpec`](genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::CompositePodGroupSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct CompositePodGroupSpecApply {
-    /// The value of `disruptionMode`.
+    /// disruptionMode defines the mode in which a given CompositePodGroup can be disrupted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disruption_mode: Option<v1alpha3::CompositeDisruptionMode>,
-    /// The value of `parentCompositePodGroupName`.
+    /// parentCompositePodGroupName contains the name of the parent composite pod group within the same
+    /// namespace as this composite pod group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_composite_pod_group_name: Option<String>,
-    /// The value of `preemptionPolicy`.
+    /// preemptionPolicy is the Policy for preempting pods/podgroups with lower priority.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preemption_policy: Option<String>,
-    /// The value of `priority`.
+    /// priority is the value of priority of this composite pod group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<i32>,
-    /// The value of `priorityClassName`.
+    /// priorityClassName defines the priority that should be considered when scheduling this
+    /// CompositePodGroup.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority_class_name: Option<String>,
-    /// The value of `schedulingConstraints`.
+    /// schedulingConstraints defines optional scheduling constraints (e.g. topology) for this
+    /// CompositePodGroup.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling_constraints: Option<CompositePodGroupSchedulingConstraintsApply>,
-    /// The value of `schedulingPolicy`.
+    /// schedulingPolicy defines the scheduling policy for this instance of the CompositePodGroup.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling_policy: Option<CompositePodGroupSchedulingPolicyApply>,
-    /// The value of `workloadRef`.
+    /// workloadRef references an optional CompositePodGroup template within the Workload object that was
+    /// used to create the CompositePodGroup.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workload_ref: Option<WorkloadReferenceApply>,
 }
 
 impl CompositePodGroupSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::meta::v1::ConditionApply;
 
-/// What an apply sets of a [`CompositePodGroupStatus`](genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::CompositePodGroupStatus).
+/// Server-side apply configuration for [`CompositePodGroupStatus`](genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::CompositePodGroupStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct CompositePodGroupStatusApply {
-    /// The value of `conditions`.
+    /// conditions represent the latest observations of the CompositePodGroup's state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<ConditionApply>>,
 }
 
 impl CompositePodGroupStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

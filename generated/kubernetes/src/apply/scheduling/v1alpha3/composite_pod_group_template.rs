@@ -11,42 +11,44 @@ use crate::apply::scheduling::v1alpha3::{
     PodGroupTemplateApply,
 };
 
-/// What an apply sets of a [`CompositePodGroupTemplate`](genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::CompositePodGroupTemplate).
+/// Server-side apply configuration for [`CompositePodGroupTemplate`](genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::CompositePodGroupTemplate).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct CompositePodGroupTemplateApply {
-    /// The value of `compositePodGroupTemplates`.
+    /// compositePodGroupTemplates is the list of templates for children CompositePodGroups.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub composite_pod_group_templates: Option<Vec<CompositePodGroupTemplateApply>>,
-    /// The value of `disruptionMode`.
+    /// disruptionMode defines the mode in which a given CompositePodGroup can be disrupted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disruption_mode: Option<v1alpha3::CompositeDisruptionMode>,
-    /// The value of `name`.
+    /// name is a unique identifier for the CompositePodGroupTemplate within the Workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `podGroupTemplates`.
+    /// podGroupTemplates is the list of templates for children PodGroups.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod_group_templates: Option<Vec<PodGroupTemplateApply>>,
-    /// The value of `preemptionPolicy`.
+    /// preemptionPolicy is the Policy for preempting pods/podgroups with lower priority.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preemption_policy: Option<String>,
-    /// The value of `priority`.
+    /// priority is the value of priority of composite pod groups created from this template.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<i32>,
-    /// The value of `priorityClassName`.
+    /// priorityClassName indicates the priority that should be considered when scheduling a composite pod
+    /// group created from this template.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority_class_name: Option<String>,
-    /// The value of `schedulingConstraints`.
+    /// schedulingConstraints defines optional scheduling constraints (e.g. topology) for this
+    /// CompositePodGroupTemplate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling_constraints: Option<CompositePodGroupSchedulingConstraintsApply>,
-    /// The value of `schedulingPolicy`.
+    /// schedulingPolicy defines the scheduling policy for this template.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling_policy: Option<CompositePodGroupSchedulingPolicyApply>,
 }
 
 impl CompositePodGroupTemplateApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -5,18 +5,19 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`GangSchedulingPolicy`](genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::GangSchedulingPolicy).
+/// Server-side apply configuration for [`GangSchedulingPolicy`](genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::GangSchedulingPolicy).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct GangSchedulingPolicyApply {
-    /// The value of `minCount`.
+    /// minCount is the minimum number of pods that must be schedulable or scheduled at the same time for
+    /// the scheduler to admit the entire group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_count: Option<i32>,
 }
 
 impl GangSchedulingPolicyApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

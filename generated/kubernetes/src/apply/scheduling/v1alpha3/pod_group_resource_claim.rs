@@ -5,24 +5,25 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`PodGroupResourceClaim`](genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::PodGroupResourceClaim).
+/// Server-side apply configuration for [`PodGroupResourceClaim`](genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::PodGroupResourceClaim).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PodGroupResourceClaimApply {
-    /// The value of `name`.
+    /// name uniquely identifies this resource claim inside the PodGroup.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `resourceClaimName`.
+    /// resourceClaimName is the name of a ResourceClaim object in the same namespace as this PodGroup.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_claim_name: Option<String>,
-    /// The value of `resourceClaimTemplateName`.
+    /// resourceClaimTemplateName is the name of a ResourceClaimTemplate object in the same namespace as
+    /// this PodGroup.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_claim_template_name: Option<String>,
 }
 
 impl PodGroupResourceClaimApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

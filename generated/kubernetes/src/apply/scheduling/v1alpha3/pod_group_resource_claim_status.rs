@@ -5,21 +5,22 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`PodGroupResourceClaimStatus`](genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::PodGroupResourceClaimStatus).
+/// Server-side apply configuration for [`PodGroupResourceClaimStatus`](genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::PodGroupResourceClaimStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PodGroupResourceClaimStatusApply {
-    /// The value of `name`.
+    /// name uniquely identifies this resource claim inside the PodGroup.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `resourceClaimName`.
+    /// resourceClaimName is the name of the ResourceClaim that was generated for the PodGroup in the
+    /// namespace of the PodGroup.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_claim_name: Option<String>,
 }
 
 impl PodGroupResourceClaimStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -11,39 +11,41 @@ use crate::apply::scheduling::v1alpha3::{
     PodGroupSchedulingPolicyApply,
 };
 
-/// What an apply sets of a [`PodGroupTemplate`](genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::PodGroupTemplate).
+/// Server-side apply configuration for [`PodGroupTemplate`](genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::PodGroupTemplate).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PodGroupTemplateApply {
-    /// The value of `disruptionMode`.
+    /// disruptionMode defines the mode in which a given PodGroup can be disrupted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disruption_mode: Option<v1alpha3::DisruptionMode>,
-    /// The value of `name`.
+    /// name is a unique identifier for the PodGroupTemplate within the Workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `preemptionPolicy`.
+    /// preemptionPolicy is the Policy for preempting pods/podgroups with lower priority.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preemption_policy: Option<String>,
-    /// The value of `priority`.
+    /// priority is the value of priority of pod groups created from this template.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<i32>,
-    /// The value of `priorityClassName`.
+    /// priorityClassName indicates the priority that should be considered when scheduling a pod group
+    /// created from this template.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority_class_name: Option<String>,
-    /// The value of `resourceClaims`.
+    /// resourceClaims defines which ResourceClaims may be shared among Pods in the group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_claims: Option<Vec<PodGroupResourceClaimApply>>,
-    /// The value of `schedulingConstraints`.
+    /// schedulingConstraints defines optional scheduling constraints (e.g. topology) for this
+    /// PodGroupTemplate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling_constraints: Option<PodGroupSchedulingConstraintsApply>,
-    /// The value of `schedulingPolicy`.
+    /// schedulingPolicy defines the scheduling policy for this PodGroupTemplate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling_policy: Option<PodGroupSchedulingPolicyApply>,
 }
 
 impl PodGroupTemplateApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

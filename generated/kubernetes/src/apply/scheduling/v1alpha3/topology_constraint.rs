@@ -5,18 +5,18 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`TopologyConstraint`](genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::TopologyConstraint).
+/// Server-side apply configuration for [`TopologyConstraint`](genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::TopologyConstraint).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct TopologyConstraintApply {
-    /// The value of `key`.
+    /// key specifies the key of the node label representing the topology domain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
 }
 
 impl TopologyConstraintApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

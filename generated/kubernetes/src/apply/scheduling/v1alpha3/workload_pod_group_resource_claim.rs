@@ -5,24 +5,24 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`WorkloadPodGroupResourceClaim`](genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::WorkloadPodGroupResourceClaim).
+/// Server-side apply configuration for [`WorkloadPodGroupResourceClaim`](genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::WorkloadPodGroupResourceClaim).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct WorkloadPodGroupResourceClaimApply {
-    /// The value of `name`.
+    /// name uniquely identifies this resource claim inside the group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `resourceClaimName`.
+    /// resourceClaimName is the name of a ResourceClaim object in the same namespace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_claim_name: Option<String>,
-    /// The value of `resourceClaimTemplateName`.
+    /// resourceClaimTemplateName is the name of a ResourceClaimTemplate object in the same namespace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_claim_template_name: Option<String>,
 }
 
 impl WorkloadPodGroupResourceClaimApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

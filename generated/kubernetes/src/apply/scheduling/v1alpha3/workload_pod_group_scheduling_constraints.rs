@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::scheduling::v1alpha3::TopologyConstraintApply;
 
-/// What an apply sets of a [`WorkloadPodGroupSchedulingConstraints`](genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::WorkloadPodGroupSchedulingConstraints).
+/// Server-side apply configuration for [`WorkloadPodGroupSchedulingConstraints`](genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::WorkloadPodGroupSchedulingConstraints).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct WorkloadPodGroupSchedulingConstraintsApply {
-    /// The value of `topology`.
+    /// topology specifies desired topological placements for all pods within the pod group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topology: Option<Vec<TopologyConstraintApply>>,
 }
 
 impl WorkloadPodGroupSchedulingConstraintsApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

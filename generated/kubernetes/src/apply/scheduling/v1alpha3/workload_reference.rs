@@ -5,21 +5,23 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`WorkloadReference`](genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::WorkloadReference).
+/// Server-side apply configuration for [`WorkloadReference`](genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::WorkloadReference).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct WorkloadReferenceApply {
-    /// The value of `templateName`.
+    /// templateName is the name of a template within the Workload object that was used to create a pod
+    /// group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub template_name: Option<String>,
-    /// The value of `workloadName`.
+    /// workloadName is the name of the Workload object that contains a template that was used when creating
+    /// a pod group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workload_name: Option<String>,
 }
 
 impl WorkloadReferenceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

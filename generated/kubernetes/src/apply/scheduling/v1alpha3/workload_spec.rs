@@ -9,24 +9,24 @@ use crate::apply::scheduling::v1alpha3::{
     CompositePodGroupTemplateApply, PodGroupTemplateApply, TypedLocalObjectReferenceApply,
 };
 
-/// What an apply sets of a [`WorkloadSpec`](genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::WorkloadSpec).
+/// Server-side apply configuration for [`WorkloadSpec`](genclient_runtime::k8s_openapi::api::scheduling::v1alpha3::WorkloadSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct WorkloadSpecApply {
-    /// The value of `compositePodGroupTemplates`.
+    /// compositePodGroupTemplates is the list of CompositePodGroup templates that make up the Workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub composite_pod_group_templates: Option<Vec<CompositePodGroupTemplateApply>>,
-    /// The value of `controllerRef`.
+    /// controllerRef is an optional reference to the controlling object, such as a Deployment or Job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controller_ref: Option<TypedLocalObjectReferenceApply>,
-    /// The value of `podGroupTemplates`.
+    /// podGroupTemplates is the list of templates that make up the Workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod_group_templates: Option<Vec<PodGroupTemplateApply>>,
 }
 
 impl WorkloadSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

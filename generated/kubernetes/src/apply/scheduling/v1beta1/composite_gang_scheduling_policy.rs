@@ -5,18 +5,19 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`CompositeGangSchedulingPolicy`](genclient_runtime::k8s_openapi::api::scheduling::v1beta1::CompositeGangSchedulingPolicy).
+/// Server-side apply configuration for [`CompositeGangSchedulingPolicy`](genclient_runtime::k8s_openapi::api::scheduling::v1beta1::CompositeGangSchedulingPolicy).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct CompositeGangSchedulingPolicyApply {
-    /// The value of `minGroupCount`.
+    /// minGroupCount is the minimum number of child groups that must be schedulable or scheduled at the
+    /// same time for the scheduler to admit the entire group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_group_count: Option<i32>,
 }
 
 impl CompositeGangSchedulingPolicyApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

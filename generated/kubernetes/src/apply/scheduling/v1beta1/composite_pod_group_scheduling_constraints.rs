@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::scheduling::v1beta1::TopologyConstraintApply;
 
-/// What an apply sets of a [`CompositePodGroupSchedulingConstraints`](genclient_runtime::k8s_openapi::api::scheduling::v1beta1::CompositePodGroupSchedulingConstraints).
+/// Server-side apply configuration for [`CompositePodGroupSchedulingConstraints`](genclient_runtime::k8s_openapi::api::scheduling::v1beta1::CompositePodGroupSchedulingConstraints).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct CompositePodGroupSchedulingConstraintsApply {
-    /// The value of `topology`.
+    /// topology defines the topology constraints for the composite pod group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topology: Option<Vec<TopologyConstraintApply>>,
 }
 
 impl CompositePodGroupSchedulingConstraintsApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

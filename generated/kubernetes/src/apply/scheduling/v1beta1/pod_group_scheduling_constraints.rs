@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::scheduling::v1beta1::TopologyConstraintApply;
 
-/// What an apply sets of a [`PodGroupSchedulingConstraints`](genclient_runtime::k8s_openapi::api::scheduling::v1beta1::PodGroupSchedulingConstraints).
+/// Server-side apply configuration for [`PodGroupSchedulingConstraints`](genclient_runtime::k8s_openapi::api::scheduling::v1beta1::PodGroupSchedulingConstraints).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct PodGroupSchedulingConstraintsApply {
-    /// The value of `topology`.
+    /// topology defines the topology constraints for the pod group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topology: Option<Vec<TopologyConstraintApply>>,
 }
 
 impl PodGroupSchedulingConstraintsApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -8,21 +8,22 @@ use genclient_runtime::k8s_openapi::api::scheduling::v1beta1;
 
 use crate::apply::scheduling::v1beta1::GangSchedulingPolicyApply;
 
-/// What an apply sets of a [`PodGroupSchedulingPolicy`](genclient_runtime::k8s_openapi::api::scheduling::v1beta1::PodGroupSchedulingPolicy).
+/// Server-side apply configuration for [`PodGroupSchedulingPolicy`](genclient_runtime::k8s_openapi::api::scheduling::v1beta1::PodGroupSchedulingPolicy).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct PodGroupSchedulingPolicyApply {
-    /// The value of `basic`.
+    /// basic specifies that the pods in this group should be scheduled using standard Kubernetes scheduling
+    /// behavior.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basic: Option<v1beta1::BasicSchedulingPolicy>,
-    /// The value of `gang`.
+    /// gang specifies that the pods in this group should be scheduled using all-or-nothing semantics.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gang: Option<GangSchedulingPolicyApply>,
 }
 
 impl PodGroupSchedulingPolicyApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

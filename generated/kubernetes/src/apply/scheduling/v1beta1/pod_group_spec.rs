@@ -11,42 +11,44 @@ use crate::apply::scheduling::v1beta1::{
     PodGroupSchedulingPolicyApply, WorkloadReferenceApply,
 };
 
-/// What an apply sets of a [`PodGroupSpec`](genclient_runtime::k8s_openapi::api::scheduling::v1beta1::PodGroupSpec).
+/// Server-side apply configuration for [`PodGroupSpec`](genclient_runtime::k8s_openapi::api::scheduling::v1beta1::PodGroupSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PodGroupSpecApply {
-    /// The value of `disruptionMode`.
+    /// disruptionMode defines the mode in which a given PodGroup can be disrupted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disruption_mode: Option<v1beta1::DisruptionMode>,
-    /// The value of `parentCompositePodGroupName`.
+    /// parentCompositePodGroupName contains the name of the parent composite pod group within the same
+    /// namespace as this pod group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_composite_pod_group_name: Option<String>,
-    /// The value of `preemptionPolicy`.
+    /// preemptionPolicy is the Policy for preempting pods/podgroups with lower priority.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preemption_policy: Option<String>,
-    /// The value of `priority`.
+    /// priority is the value of priority of this pod group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<i32>,
-    /// The value of `priorityClassName`.
+    /// priorityClassName defines the priority that should be considered when scheduling this pod group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority_class_name: Option<String>,
-    /// The value of `resourceClaims`.
+    /// resourceClaims defines which ResourceClaims may be shared among Pods in the group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_claims: Option<Vec<PodGroupResourceClaimApply>>,
-    /// The value of `schedulingConstraints`.
+    /// schedulingConstraints defines optional scheduling constraints (e.g. topology) for this PodGroup.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling_constraints: Option<PodGroupSchedulingConstraintsApply>,
-    /// The value of `schedulingPolicy`.
+    /// schedulingPolicy defines the scheduling policy for this instance of the PodGroup.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling_policy: Option<PodGroupSchedulingPolicyApply>,
-    /// The value of `workloadRef`.
+    /// workloadRef references an optional PodGroup template within the Workload object that was used to
+    /// create the PodGroup.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workload_ref: Option<WorkloadReferenceApply>,
 }
 
 impl PodGroupSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -8,21 +8,21 @@ use genclient_runtime::{Deserialize, Serialize};
 use crate::apply::meta::v1::ConditionApply;
 use crate::apply::scheduling::v1beta1::PodGroupResourceClaimStatusApply;
 
-/// What an apply sets of a [`PodGroupStatus`](genclient_runtime::k8s_openapi::api::scheduling::v1beta1::PodGroupStatus).
+/// Server-side apply configuration for [`PodGroupStatus`](genclient_runtime::k8s_openapi::api::scheduling::v1beta1::PodGroupStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct PodGroupStatusApply {
-    /// The value of `conditions`.
+    /// conditions represent the latest observations of the PodGroup's state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<ConditionApply>>,
-    /// The value of `resourceClaimStatuses`.
+    /// resourceClaimStatuses is status of resource claims.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_claim_statuses: Option<Vec<PodGroupResourceClaimStatusApply>>,
 }
 
 impl PodGroupStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

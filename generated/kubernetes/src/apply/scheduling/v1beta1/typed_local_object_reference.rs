@@ -5,24 +5,24 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`TypedLocalObjectReference`](genclient_runtime::k8s_openapi::api::scheduling::v1beta1::TypedLocalObjectReference).
+/// Server-side apply configuration for [`TypedLocalObjectReference`](genclient_runtime::k8s_openapi::api::scheduling::v1beta1::TypedLocalObjectReference).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct TypedLocalObjectReferenceApply {
-    /// The value of `apiGroup`.
+    /// apiGroup is the group for the resource being referenced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_group: Option<String>,
-    /// The value of `kind`.
+    /// kind is the type of resource being referenced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// The value of `name`.
+    /// name is the name of resource being referenced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl TypedLocalObjectReferenceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,48 +7,61 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::storage::v1::TokenRequestApply;
 
-/// What an apply sets of a [`CSIDriverSpec`](genclient_runtime::k8s_openapi::api::storage::v1::CSIDriverSpec).
+/// Server-side apply configuration for [`CSIDriverSpec`](genclient_runtime::k8s_openapi::api::storage::v1::CSIDriverSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct CSIDriverSpecApply {
-    /// The value of `attachRequired`.
+    /// attachRequired indicates this CSI volume driver requires an attach operation (because it implements
+    /// the CSI ControllerPublishVolume() method), and that the Kubernetes attach detach controller should
+    /// call the attach volume interface which checks the volumeattachment status and waits until the volume
+    /// is attached before proceeding to mounting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attach_required: Option<bool>,
-    /// The value of `fsGroupPolicy`.
+    /// fsGroupPolicy defines if the underlying volume supports changing ownership and permission of the
+    /// volume before being mounted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fs_group_policy: Option<String>,
-    /// The value of `nodeAllocatableUpdatePeriodSeconds`.
+    /// nodeAllocatableUpdatePeriodSeconds specifies the interval between periodic updates of the CSINode
+    /// allocatable capacity for this driver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_allocatable_update_period_seconds: Option<i64>,
-    /// The value of `podInfoOnMount`.
+    /// podInfoOnMount indicates this CSI volume driver requires additional pod information (like podName,
+    /// podUID, etc.)
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pod_info_on_mount: Option<bool>,
-    /// The value of `preventPodSchedulingIfMissing`.
+    /// preventPodSchedulingIfMissing indicates that the CSI driver wants to prevent pod scheduling if the
+    /// CSI driver on the node is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prevent_pod_scheduling_if_missing: Option<bool>,
-    /// The value of `requiresRepublish`.
+    /// requiresRepublish indicates the CSI driver wants `NodePublishVolume` being periodically called to
+    /// reflect any possible change in the mounted volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requires_republish: Option<bool>,
-    /// The value of `seLinuxMount`.
+    /// seLinuxMount specifies if the CSI driver supports "-o context" mount option.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub se_linux_mount: Option<bool>,
-    /// The value of `serviceAccountTokenInSecrets`.
+    /// serviceAccountTokenInSecrets is an opt-in for CSI drivers to indicate that service account tokens
+    /// should be passed via the Secrets field in NodePublishVolumeRequest instead of the VolumeContext
+    /// field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_account_token_in_secrets: Option<bool>,
-    /// The value of `storageCapacity`.
+    /// storageCapacity indicates that the CSI volume driver wants pod scheduling to consider the storage
+    /// capacity that the driver deployment will report by creating CSIStorageCapacity objects with capacity
+    /// information, if set to true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage_capacity: Option<bool>,
-    /// The value of `tokenRequests`.
+    /// tokenRequests indicates the CSI driver needs pods' service account tokens it is mounting volume for
+    /// to do necessary authentication.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_requests: Option<Vec<TokenRequestApply>>,
-    /// The value of `volumeLifecycleModes`.
+    /// volumeLifecycleModes defines what kind of volumes this CSI volume driver supports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_lifecycle_modes: Option<Vec<String>>,
 }
 
 impl CSIDriverSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -6,27 +6,27 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::api::storage::v1;
 
-/// What an apply sets of a [`CSINodeDriver`](genclient_runtime::k8s_openapi::api::storage::v1::CSINodeDriver).
+/// Server-side apply configuration for [`CSINodeDriver`](genclient_runtime::k8s_openapi::api::storage::v1::CSINodeDriver).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct CSINodeDriverApply {
-    /// The value of `allocatable`.
+    /// allocatable represents the volume resources of a node that are available for scheduling.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocatable: Option<v1::VolumeNodeResources>,
-    /// The value of `name`.
+    /// name represents the name of the CSI driver that this object refers to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The value of `nodeID`.
+    /// nodeID of the node from the driver point of view.
     #[serde(rename = "nodeID", skip_serializing_if = "Option::is_none")]
     pub node_id: Option<String>,
-    /// The value of `topologyKeys`.
+    /// topologyKeys is the list of keys supported by the driver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topology_keys: Option<Vec<String>>,
 }
 
 impl CSINodeDriverApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::storage::v1::CSINodeDriverApply;
 
-/// What an apply sets of a [`CSINodeSpec`](genclient_runtime::k8s_openapi::api::storage::v1::CSINodeSpec).
+/// Server-side apply configuration for [`CSINodeSpec`](genclient_runtime::k8s_openapi::api::storage::v1::CSINodeSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct CSINodeSpecApply {
-    /// The value of `drivers`.
+    /// drivers is a list of information of all CSI Drivers existing on a node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drivers: Option<Vec<CSINodeDriverApply>>,
 }
 
 impl CSINodeSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

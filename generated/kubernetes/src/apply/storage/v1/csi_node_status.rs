@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::storage::v1::StorageHealthApply;
 
-/// What an apply sets of a [`CSINodeStatus`](genclient_runtime::k8s_openapi::api::storage::v1::CSINodeStatus).
+/// Server-side apply configuration for [`CSINodeStatus`](genclient_runtime::k8s_openapi::api::storage::v1::CSINodeStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct CSINodeStatusApply {
-    /// The value of `storageHealth`.
+    /// storageHealth contains backend health reports for CSI drivers registered on the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage_health: Option<Vec<StorageHealthApply>>,
 }
 
 impl CSINodeStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -13,35 +13,37 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerRefe
 
 use crate::apply::meta::v1::LabelSelectorApply;
 
-/// What an apply sets of a [`v1::CSIStorageCapacity`].
+/// Server-side apply configuration for [`v1::CSIStorageCapacity`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct CSIStorageCapacityApply {
-    /// Written by itself.
+    /// Set automatically.
     #[serde(rename = "apiVersion", default)]
     pub api_version: ApiVersion<v1::CSIStorageCapacity>,
-    /// Written by itself.
+    /// Set automatically.
     #[serde(default)]
     pub kind: Kind<v1::CSIStorageCapacity>,
-    /// The name of the object, and what is set of its metadata.
+    /// The name of the object, and the metadata to apply.
     pub metadata: ObjectMetaApply,
-    /// The value of `capacity`.
+    /// capacity is the value reported by the CSI driver in its GetCapacityResponse for a GetCapacityRequest
+    /// with topology and parameters that match the previous fields.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Quantity>,
-    /// The value of `maximumVolumeSize`.
+    /// maximumVolumeSize is the value reported by the CSI driver in its GetCapacityResponse for a
+    /// GetCapacityRequest with topology and parameters that match the previous fields.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub maximum_volume_size: Option<Quantity>,
-    /// The value of `nodeTopology`.
+    /// nodeTopology defines which nodes have access to the storage for which capacity was reported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_topology: Option<LabelSelectorApply>,
-    /// The value of `storageClassName`.
+    /// storageClassName represents the name of the StorageClass that the reported capacity applies to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage_class_name: Option<String>,
 }
 
 impl CSIStorageCapacityApply {
-    /// Names the object, and sets nothing of it.
+    /// Creates a configuration that names the object and sets no field.
     #[inline]
     pub fn new(name: impl Into<String>, namespace: impl Into<String>) -> Self {
         Self {
@@ -55,12 +57,12 @@ impl CSIStorageCapacityApply {
         }
     }
 
-    /// Returns what a field manager has applied to the object.
+    /// Returns the configuration that a field manager has applied to the object.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     #[inline]
     pub fn extract(
         object: &v1::CSIStorageCapacity,
@@ -69,7 +71,7 @@ impl CSIStorageCapacityApply {
         extract(object, field_manager)
     }
 
-    /// Sets these labels, and no others.
+    /// Sets the labels and replaces those set before.
     #[inline]
     pub fn labels(
         mut self,
@@ -79,7 +81,7 @@ impl CSIStorageCapacityApply {
         self
     }
 
-    /// Sets these annotations, and no others.
+    /// Sets the annotations and replaces those set before.
     #[inline]
     pub fn annotations(
         mut self,
@@ -89,7 +91,7 @@ impl CSIStorageCapacityApply {
         self
     }
 
-    /// Sets these finalizers, and no others.
+    /// Sets the finalizers and replaces those set before.
     #[inline]
     pub fn finalizers(
         mut self,
@@ -99,7 +101,7 @@ impl CSIStorageCapacityApply {
         self
     }
 
-    /// Sets these owners, and no others.
+    /// Sets the owner references and replaces those set before.
     #[inline]
     pub fn owner_references(
         mut self,

@@ -14,44 +14,47 @@ use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerRefe
 
 use crate::apply::core::v1::TopologySelectorTermApply;
 
-/// What an apply sets of a [`v1::StorageClass`].
+/// Server-side apply configuration for [`v1::StorageClass`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct StorageClassApply {
-    /// Written by itself.
+    /// Set automatically.
     #[serde(rename = "apiVersion", default)]
     pub api_version: ApiVersion<v1::StorageClass>,
-    /// Written by itself.
+    /// Set automatically.
     #[serde(default)]
     pub kind: Kind<v1::StorageClass>,
-    /// The name of the object, and what is set of its metadata.
+    /// The name of the object, and the metadata to apply.
     pub metadata: ObjectMetaApply,
-    /// The value of `allowVolumeExpansion`.
+    /// allowVolumeExpansion shows whether the storage class allow volume expand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow_volume_expansion: Option<bool>,
-    /// The value of `allowedTopologies`.
+    /// allowedTopologies restrict the node topologies where volumes can be dynamically provisioned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_topologies: Option<Vec<TopologySelectorTermApply>>,
-    /// The value of `mountOptions`.
+    /// mountOptions controls the mountOptions for dynamically provisioned PersistentVolumes of this storage
+    /// class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mount_options: Option<Vec<String>>,
-    /// The value of `parameters`.
+    /// parameters holds the parameters for the provisioner that should create volumes of this storage
+    /// class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parameters: Option<BTreeMap<String, String>>,
-    /// The value of `provisioner`.
+    /// provisioner indicates the type of the provisioner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provisioner: Option<String>,
-    /// The value of `reclaimPolicy`.
+    /// reclaimPolicy controls the reclaimPolicy for dynamically provisioned PersistentVolumes of this
+    /// storage class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reclaim_policy: Option<String>,
-    /// The value of `volumeBindingMode`.
+    /// volumeBindingMode indicates how PersistentVolumeClaims should be provisioned and bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_binding_mode: Option<String>,
 }
 
 impl StorageClassApply {
-    /// Names the object, and sets nothing of it.
+    /// Creates a configuration that names the object and sets no field.
     #[inline]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
@@ -68,12 +71,12 @@ impl StorageClassApply {
         }
     }
 
-    /// Returns what a field manager has applied to the object.
+    /// Returns the configuration that a field manager has applied to the object.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     #[inline]
     pub fn extract(
         object: &v1::StorageClass,
@@ -82,7 +85,7 @@ impl StorageClassApply {
         extract(object, field_manager)
     }
 
-    /// Sets these labels, and no others.
+    /// Sets the labels and replaces those set before.
     #[inline]
     pub fn labels(
         mut self,
@@ -92,7 +95,7 @@ impl StorageClassApply {
         self
     }
 
-    /// Sets these annotations, and no others.
+    /// Sets the annotations and replaces those set before.
     #[inline]
     pub fn annotations(
         mut self,
@@ -102,7 +105,7 @@ impl StorageClassApply {
         self
     }
 
-    /// Sets these finalizers, and no others.
+    /// Sets the finalizers and replaces those set before.
     #[inline]
     pub fn finalizers(
         mut self,
@@ -112,7 +115,7 @@ impl StorageClassApply {
         self
     }
 
-    /// Sets these owners, and no others.
+    /// Sets the owner references and replaces those set before.
     #[inline]
     pub fn owner_references(
         mut self,

@@ -7,21 +7,21 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::storage::v1::StorageHealthConditionApply;
 
-/// What an apply sets of a [`StorageHealth`](genclient_runtime::k8s_openapi::api::storage::v1::StorageHealth).
+/// Server-side apply configuration for [`StorageHealth`](genclient_runtime::k8s_openapi::api::storage::v1::StorageHealth).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct StorageHealthApply {
-    /// The value of `healthConditions`.
+    /// healthConditions are the adverse storage backend conditions reported by the CSI driver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub health_conditions: Option<Vec<StorageHealthConditionApply>>,
-    /// The value of `name`.
+    /// name is the CSI driver name, matching CSINodeDriver.name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl StorageHealthApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -6,33 +6,33 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-/// What an apply sets of a [`StorageHealthCondition`](genclient_runtime::k8s_openapi::api::storage::v1::StorageHealthCondition).
+/// Server-side apply configuration for [`StorageHealthCondition`](genclient_runtime::k8s_openapi::api::storage::v1::StorageHealthCondition).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct StorageHealthConditionApply {
-    /// The value of `accessMode`.
+    /// accessMode is the access mode affected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access_mode: Option<String>,
-    /// The value of `lastTransitionTime`.
+    /// lastTransitionTime is when this condition first appeared at its current state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Time>,
-    /// The value of `message`.
+    /// message is a human-readable description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The value of `reason`.
+    /// reason is a brief CamelCase machine-parseable reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The value of `status`.
+    /// status is the health status category.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// The value of `volumeMode`.
+    /// volumeMode is the volume mode affected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_mode: Option<String>,
 }
 
 impl StorageHealthConditionApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

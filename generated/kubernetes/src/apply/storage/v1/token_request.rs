@@ -5,21 +5,21 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`TokenRequest`](genclient_runtime::k8s_openapi::api::storage::v1::TokenRequest).
+/// Server-side apply configuration for [`TokenRequest`](genclient_runtime::k8s_openapi::api::storage::v1::TokenRequest).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct TokenRequestApply {
-    /// The value of `audience`.
+    /// audience is the intended audience of the token in "TokenRequestSpec".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audience: Option<String>,
-    /// The value of `expirationSeconds`.
+    /// expirationSeconds is the duration of validity of the token in "TokenRequestSpec".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expiration_seconds: Option<i64>,
 }
 
 impl TokenRequestApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

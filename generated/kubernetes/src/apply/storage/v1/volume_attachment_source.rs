@@ -7,21 +7,22 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::core::v1::PersistentVolumeSpecApply;
 
-/// What an apply sets of a [`VolumeAttachmentSource`](genclient_runtime::k8s_openapi::api::storage::v1::VolumeAttachmentSource).
+/// Server-side apply configuration for [`VolumeAttachmentSource`](genclient_runtime::k8s_openapi::api::storage::v1::VolumeAttachmentSource).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct VolumeAttachmentSourceApply {
-    /// The value of `inlineVolumeSpec`.
+    /// inlineVolumeSpec contains all the information necessary to attach a persistent volume defined by a
+    /// pod's inline VolumeSource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inline_volume_spec: Option<PersistentVolumeSpecApply>,
-    /// The value of `persistentVolumeName`.
+    /// persistentVolumeName represents the name of the persistent volume to attach.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persistent_volume_name: Option<String>,
 }
 
 impl VolumeAttachmentSourceApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

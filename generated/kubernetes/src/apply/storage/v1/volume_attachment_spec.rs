@@ -7,24 +7,24 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::storage::v1::VolumeAttachmentSourceApply;
 
-/// What an apply sets of a [`VolumeAttachmentSpec`](genclient_runtime::k8s_openapi::api::storage::v1::VolumeAttachmentSpec).
+/// Server-side apply configuration for [`VolumeAttachmentSpec`](genclient_runtime::k8s_openapi::api::storage::v1::VolumeAttachmentSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct VolumeAttachmentSpecApply {
-    /// The value of `attacher`.
+    /// attacher indicates the name of the volume driver that MUST handle this request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attacher: Option<String>,
-    /// The value of `nodeName`.
+    /// nodeName represents the node that the volume should be attached to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_name: Option<String>,
-    /// The value of `source`.
+    /// source represents the volume that should be attached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<VolumeAttachmentSourceApply>,
 }
 
 impl VolumeAttachmentSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

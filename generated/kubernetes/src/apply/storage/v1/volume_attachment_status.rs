@@ -8,27 +8,28 @@ use std::collections::BTreeMap;
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::api::storage::v1;
 
-/// What an apply sets of a [`VolumeAttachmentStatus`](genclient_runtime::k8s_openapi::api::storage::v1::VolumeAttachmentStatus).
+/// Server-side apply configuration for [`VolumeAttachmentStatus`](genclient_runtime::k8s_openapi::api::storage::v1::VolumeAttachmentStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct VolumeAttachmentStatusApply {
-    /// The value of `attachError`.
+    /// attachError represents the last error encountered during attach operation, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attach_error: Option<v1::VolumeError>,
-    /// The value of `attached`.
+    /// attached indicates the volume is successfully attached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attached: Option<bool>,
-    /// The value of `attachmentMetadata`.
+    /// attachmentMetadata is populated with any information returned by the attach operation, upon
+    /// successful attach, that must be passed into subsequent WaitForAttach or Mount calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attachment_metadata: Option<BTreeMap<String, String>>,
-    /// The value of `detachError`.
+    /// detachError represents the last error encountered during detach operation, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detach_error: Option<v1::VolumeError>,
 }
 
 impl VolumeAttachmentStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -12,29 +12,29 @@ use genclient_runtime::apply::{
 use genclient_runtime::k8s_openapi::api::storage::v1;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
-/// What an apply sets of a [`v1::VolumeAttributesClass`].
+/// Server-side apply configuration for [`v1::VolumeAttributesClass`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct VolumeAttributesClassApply {
-    /// Written by itself.
+    /// Set automatically.
     #[serde(rename = "apiVersion", default)]
     pub api_version: ApiVersion<v1::VolumeAttributesClass>,
-    /// Written by itself.
+    /// Set automatically.
     #[serde(default)]
     pub kind: Kind<v1::VolumeAttributesClass>,
-    /// The name of the object, and what is set of its metadata.
+    /// The name of the object, and the metadata to apply.
     pub metadata: ObjectMetaApply,
-    /// The value of `driverName`.
+    /// driverName is the name of the CSI driver This field is immutable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub driver_name: Option<String>,
-    /// The value of `parameters`.
+    /// parameters hold volume attributes defined by the CSI driver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parameters: Option<BTreeMap<String, String>>,
 }
 
 impl VolumeAttributesClassApply {
-    /// Names the object, and sets nothing of it.
+    /// Creates a configuration that names the object and sets no field.
     #[inline]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
@@ -46,12 +46,12 @@ impl VolumeAttributesClassApply {
         }
     }
 
-    /// Returns what a field manager has applied to the object.
+    /// Returns the configuration that a field manager has applied to the object.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     #[inline]
     pub fn extract(
         object: &v1::VolumeAttributesClass,
@@ -60,7 +60,7 @@ impl VolumeAttributesClassApply {
         extract(object, field_manager)
     }
 
-    /// Sets these labels, and no others.
+    /// Sets the labels and replaces those set before.
     #[inline]
     pub fn labels(
         mut self,
@@ -70,7 +70,7 @@ impl VolumeAttributesClassApply {
         self
     }
 
-    /// Sets these annotations, and no others.
+    /// Sets the annotations and replaces those set before.
     #[inline]
     pub fn annotations(
         mut self,
@@ -80,7 +80,7 @@ impl VolumeAttributesClassApply {
         self
     }
 
-    /// Sets these finalizers, and no others.
+    /// Sets the finalizers and replaces those set before.
     #[inline]
     pub fn finalizers(
         mut self,
@@ -90,7 +90,7 @@ impl VolumeAttributesClassApply {
         self
     }
 
-    /// Sets these owners, and no others.
+    /// Sets the owner references and replaces those set before.
     #[inline]
     pub fn owner_references(
         mut self,

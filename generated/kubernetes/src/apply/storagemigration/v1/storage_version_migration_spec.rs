@@ -7,18 +7,18 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::meta::v1::GroupResourceApply;
 
-/// What an apply sets of a [`StorageVersionMigrationSpec`](genclient_runtime::k8s_openapi::api::storagemigration::v1::StorageVersionMigrationSpec).
+/// Server-side apply configuration for [`StorageVersionMigrationSpec`](genclient_runtime::k8s_openapi::api::storagemigration::v1::StorageVersionMigrationSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct StorageVersionMigrationSpecApply {
-    /// The value of `resource`.
+    /// The resource that is being migrated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource: Option<GroupResourceApply>,
 }
 
 impl StorageVersionMigrationSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

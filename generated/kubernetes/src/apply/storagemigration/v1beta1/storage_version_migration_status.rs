@@ -7,21 +7,21 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::meta::v1::ConditionApply;
 
-/// What an apply sets of a [`StorageVersionMigrationStatus`](genclient_runtime::k8s_openapi::api::storagemigration::v1beta1::StorageVersionMigrationStatus).
+/// Server-side apply configuration for [`StorageVersionMigrationStatus`](genclient_runtime::k8s_openapi::api::storagemigration::v1beta1::StorageVersionMigrationStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct StorageVersionMigrationStatusApply {
-    /// The value of `conditions`.
+    /// The latest available observations of the migration's current state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<ConditionApply>>,
-    /// The value of `resourceVersion`.
+    /// ResourceVersion to compare with the GC cache for performing the migration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_version: Option<String>,
 }
 
 impl StorageVersionMigrationStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     #[inline]
     pub fn new() -> Self {
         Self::default()

@@ -19,7 +19,7 @@ pub use validating_admission_policy::ValidatingAdmissionPolicyInformer;
 pub use validating_admission_policy_binding::ValidatingAdmissionPolicyBindingInformer;
 pub use validating_webhook_configuration::ValidatingWebhookConfigurationInformer;
 
-/// Leads to the informers of `admissionregistration.k8s.io/v1`.
+/// Shared informers for `admissionregistration.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1Informers {
@@ -32,13 +32,13 @@ impl V1Informers {
         Self { factory }
     }
 
-    /// The informer of `MutatingAdmissionPolicy`.
+    /// Returns the informer of `MutatingAdmissionPolicy`.
     #[inline]
     pub fn mutating_admission_policies(&self) -> MutatingAdmissionPolicyInformer {
         MutatingAdmissionPolicyInformer::new(self.factory.clone())
     }
 
-    /// The informer of `MutatingAdmissionPolicyBinding`.
+    /// Returns the informer of `MutatingAdmissionPolicyBinding`.
     #[inline]
     pub fn mutating_admission_policy_bindings(
         &self,
@@ -46,7 +46,7 @@ impl V1Informers {
         MutatingAdmissionPolicyBindingInformer::new(self.factory.clone())
     }
 
-    /// The informer of `MutatingWebhookConfiguration`.
+    /// Returns the informer of `MutatingWebhookConfiguration`.
     #[inline]
     pub fn mutating_webhook_configurations(
         &self,
@@ -54,13 +54,13 @@ impl V1Informers {
         MutatingWebhookConfigurationInformer::new(self.factory.clone())
     }
 
-    /// The informer of `ValidatingAdmissionPolicy`.
+    /// Returns the informer of `ValidatingAdmissionPolicy`.
     #[inline]
     pub fn validating_admission_policies(&self) -> ValidatingAdmissionPolicyInformer {
         ValidatingAdmissionPolicyInformer::new(self.factory.clone())
     }
 
-    /// The informer of `ValidatingAdmissionPolicyBinding`.
+    /// Returns the informer of `ValidatingAdmissionPolicyBinding`.
     #[inline]
     pub fn validating_admission_policy_bindings(
         &self,
@@ -68,7 +68,7 @@ impl V1Informers {
         ValidatingAdmissionPolicyBindingInformer::new(self.factory.clone())
     }
 
-    /// The informer of `ValidatingWebhookConfiguration`.
+    /// Returns the informer of `ValidatingWebhookConfiguration`.
     #[inline]
     pub fn validating_webhook_configurations(
         &self,

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::admissionregistration::v1;
 
 use crate::listers::admissionregistration::v1::MutatingWebhookConfigurationLister;
 
-/// The informer of [`v1::MutatingWebhookConfiguration`], shared by all who ask the factory for it.
+/// The informer of [`v1::MutatingWebhookConfiguration`], shared by all callers of its factory.
 ///
 /// MutatingWebhookConfiguration describes the configuration of and admission webhook that accept or reject and may change the object.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl MutatingWebhookConfigurationInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::MutatingWebhookConfiguration> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> MutatingWebhookConfigurationLister {
         MutatingWebhookConfigurationLister::new(self.informer().lister())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::admissionregistration::v1;
 
 use crate::listers::admissionregistration::v1::ValidatingAdmissionPolicyLister;
 
-/// The informer of [`v1::ValidatingAdmissionPolicy`], shared by all who ask the factory for it.
+/// The informer of [`v1::ValidatingAdmissionPolicy`], shared by all callers of its factory.
 ///
 /// ValidatingAdmissionPolicy describes the definition of an admission validation policy that accepts or rejects an object without changing it.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl ValidatingAdmissionPolicyInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::ValidatingAdmissionPolicy> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> ValidatingAdmissionPolicyLister {
         ValidatingAdmissionPolicyLister::new(self.informer().lister())

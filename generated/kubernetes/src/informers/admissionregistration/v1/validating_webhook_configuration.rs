@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::admissionregistration::v1;
 
 use crate::listers::admissionregistration::v1::ValidatingWebhookConfigurationLister;
 
-/// The informer of [`v1::ValidatingWebhookConfiguration`], shared by all who ask the factory for it.
+/// The informer of [`v1::ValidatingWebhookConfiguration`], shared by all callers of its factory.
 ///
 /// ValidatingWebhookConfiguration describes the configuration of and admission webhook that accept or reject and object without changing it.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl ValidatingWebhookConfigurationInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::ValidatingWebhookConfiguration> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> ValidatingWebhookConfigurationLister {
         ValidatingWebhookConfigurationLister::new(self.informer().lister())

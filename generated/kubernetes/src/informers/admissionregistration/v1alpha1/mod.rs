@@ -11,7 +11,7 @@ mod mutating_admission_policy_binding;
 pub use mutating_admission_policy::MutatingAdmissionPolicyInformer;
 pub use mutating_admission_policy_binding::MutatingAdmissionPolicyBindingInformer;
 
-/// Leads to the informers of `admissionregistration.k8s.io/v1alpha1`.
+/// Shared informers for `admissionregistration.k8s.io/v1alpha1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1alpha1Informers {
@@ -24,13 +24,13 @@ impl V1alpha1Informers {
         Self { factory }
     }
 
-    /// The informer of `MutatingAdmissionPolicy`.
+    /// Returns the informer of `MutatingAdmissionPolicy`.
     #[inline]
     pub fn mutating_admission_policies(&self) -> MutatingAdmissionPolicyInformer {
         MutatingAdmissionPolicyInformer::new(self.factory.clone())
     }
 
-    /// The informer of `MutatingAdmissionPolicyBinding`.
+    /// Returns the informer of `MutatingAdmissionPolicyBinding`.
     #[inline]
     pub fn mutating_admission_policy_bindings(
         &self,

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::admissionregistration::v1alpha1;
 
 use crate::listers::admissionregistration::v1alpha1::MutatingAdmissionPolicyLister;
 
-/// The informer of [`v1alpha1::MutatingAdmissionPolicy`], shared by all who ask the factory for it.
+/// The informer of [`v1alpha1::MutatingAdmissionPolicy`], shared by all callers of its factory.
 ///
 /// MutatingAdmissionPolicy describes the definition of an admission mutation policy that mutates the object coming into admission chain.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl MutatingAdmissionPolicyInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1alpha1::MutatingAdmissionPolicy> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> MutatingAdmissionPolicyLister {
         MutatingAdmissionPolicyLister::new(self.informer().lister())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::admissionregistration::v1beta1;
 
 use crate::listers::admissionregistration::v1beta1::MutatingAdmissionPolicyBindingLister;
 
-/// The informer of [`v1beta1::MutatingAdmissionPolicyBinding`], shared by all who ask the factory for it.
+/// The informer of [`v1beta1::MutatingAdmissionPolicyBinding`], shared by all callers of its factory.
 ///
 /// MutatingAdmissionPolicyBinding binds the MutatingAdmissionPolicy with parametrized resources. MutatingAdmissionPolicyBinding and the optional parameter resource together define how cluster administrators configure policies for clusters.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl MutatingAdmissionPolicyBindingInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1beta1::MutatingAdmissionPolicyBinding> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> MutatingAdmissionPolicyBindingLister {
         MutatingAdmissionPolicyBindingLister::new(self.informer().lister())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::apiextensions_apiserver::pkg::apis::apiexten
 
 use crate::listers::apiextensions::v1::CustomResourceDefinitionLister;
 
-/// The informer of [`v1::CustomResourceDefinition`], shared by all who ask the factory for it.
+/// The informer of [`v1::CustomResourceDefinition`], shared by all callers of its factory.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct CustomResourceDefinitionInformer {
@@ -21,13 +21,13 @@ impl CustomResourceDefinitionInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::CustomResourceDefinition> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> CustomResourceDefinitionLister {
         CustomResourceDefinitionLister::new(self.informer().lister())

@@ -9,7 +9,7 @@ mod custom_resource_definition;
 
 pub use custom_resource_definition::CustomResourceDefinitionInformer;
 
-/// Leads to the informers of `apiextensions.k8s.io/v1`.
+/// Shared informers for `apiextensions.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1Informers {
@@ -22,7 +22,7 @@ impl V1Informers {
         Self { factory }
     }
 
-    /// The informer of `CustomResourceDefinition`.
+    /// Returns the informer of `CustomResourceDefinition`.
     #[inline]
     pub fn custom_resource_definitions(&self) -> CustomResourceDefinitionInformer {
         CustomResourceDefinitionInformer::new(self.factory.clone())

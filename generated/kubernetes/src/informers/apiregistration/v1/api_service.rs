@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::kube_aggregator::pkg::apis::apiregistration:
 
 use crate::listers::apiregistration::v1::APIServiceLister;
 
-/// The informer of [`v1::APIService`], shared by all who ask the factory for it.
+/// The informer of [`v1::APIService`], shared by all callers of its factory.
 ///
 /// APIService represents a server for a particular GroupVersion. Name must be "version.group".
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl APIServiceInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::APIService> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> APIServiceLister {
         APIServiceLister::new(self.informer().lister())

@@ -9,7 +9,7 @@ mod api_service;
 
 pub use api_service::APIServiceInformer;
 
-/// Leads to the informers of `apiregistration.k8s.io/v1`.
+/// Shared informers for `apiregistration.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1Informers {
@@ -22,7 +22,7 @@ impl V1Informers {
         Self { factory }
     }
 
-    /// The informer of `APIService`.
+    /// Returns the informer of `APIService`.
     #[inline]
     pub fn api_services(&self) -> APIServiceInformer {
         APIServiceInformer::new(self.factory.clone())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::apps::v1;
 
 use crate::listers::apps::v1::ControllerRevisionLister;
 
-/// The informer of [`v1::ControllerRevision`], shared by all who ask the factory for it.
+/// The informer of [`v1::ControllerRevision`], shared by all callers of its factory.
 ///
 /// ControllerRevision implements an immutable snapshot of state data. Clients are responsible for serializing and deserializing the objects that contain their internal state. Once a ControllerRevision has been successfully created, it can not be updated. The API Server will fail validation of all requests that attempt to mutate the Data field. ControllerRevisions may, however, be deleted. Note that, due to its use by both the DaemonSet and StatefulSet controllers for update and rollback, this object is beta. However, it may be subject to name and representation changes in future releases, and clients should not depend on its stability. It is primarily for internal use by controllers.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl ControllerRevisionInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::ControllerRevision> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> ControllerRevisionLister {
         ControllerRevisionLister::new(self.informer().lister())

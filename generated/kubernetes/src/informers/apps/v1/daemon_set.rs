@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::apps::v1;
 
 use crate::listers::apps::v1::DaemonSetLister;
 
-/// The informer of [`v1::DaemonSet`], shared by all who ask the factory for it.
+/// The informer of [`v1::DaemonSet`], shared by all callers of its factory.
 ///
 /// DaemonSet represents the configuration of a daemon set.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl DaemonSetInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::DaemonSet> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> DaemonSetLister {
         DaemonSetLister::new(self.informer().lister())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::apps::v1;
 
 use crate::listers::apps::v1::DeploymentLister;
 
-/// The informer of [`v1::Deployment`], shared by all who ask the factory for it.
+/// The informer of [`v1::Deployment`], shared by all callers of its factory.
 ///
 /// Deployment enables declarative updates for Pods and ReplicaSets.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl DeploymentInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::Deployment> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> DeploymentLister {
         DeploymentLister::new(self.informer().lister())

@@ -17,7 +17,7 @@ pub use deployment::DeploymentInformer;
 pub use replica_set::ReplicaSetInformer;
 pub use stateful_set::StatefulSetInformer;
 
-/// Leads to the informers of `apps/v1`.
+/// Shared informers for `apps/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1Informers {
@@ -30,31 +30,31 @@ impl V1Informers {
         Self { factory }
     }
 
-    /// The informer of `ControllerRevision`.
+    /// Returns the informer of `ControllerRevision`.
     #[inline]
     pub fn controller_revisions(&self) -> ControllerRevisionInformer {
         ControllerRevisionInformer::new(self.factory.clone())
     }
 
-    /// The informer of `DaemonSet`.
+    /// Returns the informer of `DaemonSet`.
     #[inline]
     pub fn daemon_sets(&self) -> DaemonSetInformer {
         DaemonSetInformer::new(self.factory.clone())
     }
 
-    /// The informer of `Deployment`.
+    /// Returns the informer of `Deployment`.
     #[inline]
     pub fn deployments(&self) -> DeploymentInformer {
         DeploymentInformer::new(self.factory.clone())
     }
 
-    /// The informer of `ReplicaSet`.
+    /// Returns the informer of `ReplicaSet`.
     #[inline]
     pub fn replica_sets(&self) -> ReplicaSetInformer {
         ReplicaSetInformer::new(self.factory.clone())
     }
 
-    /// The informer of `StatefulSet`.
+    /// Returns the informer of `StatefulSet`.
     #[inline]
     pub fn stateful_sets(&self) -> StatefulSetInformer {
         StatefulSetInformer::new(self.factory.clone())

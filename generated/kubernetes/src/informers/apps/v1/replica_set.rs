@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::apps::v1;
 
 use crate::listers::apps::v1::ReplicaSetLister;
 
-/// The informer of [`v1::ReplicaSet`], shared by all who ask the factory for it.
+/// The informer of [`v1::ReplicaSet`], shared by all callers of its factory.
 ///
 /// ReplicaSet ensures that a specified number of pod replicas are running at any given time.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl ReplicaSetInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::ReplicaSet> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> ReplicaSetLister {
         ReplicaSetLister::new(self.informer().lister())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::apps::v1;
 
 use crate::listers::apps::v1::StatefulSetLister;
 
-/// The informer of [`v1::StatefulSet`], shared by all who ask the factory for it.
+/// The informer of [`v1::StatefulSet`], shared by all callers of its factory.
 ///
 /// StatefulSet represents a set of pods with consistent identities. Identities are defined as:
 /// - Network: A single stable DNS and hostname.
@@ -25,13 +25,13 @@ impl StatefulSetInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::StatefulSet> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> StatefulSetLister {
         StatefulSetLister::new(self.informer().lister())

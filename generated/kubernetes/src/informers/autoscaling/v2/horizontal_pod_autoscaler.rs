@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::autoscaling::v2;
 
 use crate::listers::autoscaling::v2::HorizontalPodAutoscalerLister;
 
-/// The informer of [`v2::HorizontalPodAutoscaler`], shared by all who ask the factory for it.
+/// The informer of [`v2::HorizontalPodAutoscaler`], shared by all callers of its factory.
 ///
 /// HorizontalPodAutoscaler is the configuration for a horizontal pod autoscaler, which automatically manages the replica count of any resource implementing the scale subresource based on the metrics specified.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl HorizontalPodAutoscalerInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v2::HorizontalPodAutoscaler> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> HorizontalPodAutoscalerLister {
         HorizontalPodAutoscalerLister::new(self.informer().lister())

@@ -9,7 +9,7 @@ mod horizontal_pod_autoscaler;
 
 pub use horizontal_pod_autoscaler::HorizontalPodAutoscalerInformer;
 
-/// Leads to the informers of `autoscaling/v2`.
+/// Shared informers for `autoscaling/v2`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V2Informers {
@@ -22,7 +22,7 @@ impl V2Informers {
         Self { factory }
     }
 
-    /// The informer of `HorizontalPodAutoscaler`.
+    /// Returns the informer of `HorizontalPodAutoscaler`.
     #[inline]
     pub fn horizontal_pod_autoscalers(&self) -> HorizontalPodAutoscalerInformer {
         HorizontalPodAutoscalerInformer::new(self.factory.clone())

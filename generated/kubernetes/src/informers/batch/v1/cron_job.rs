@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::batch::v1;
 
 use crate::listers::batch::v1::CronJobLister;
 
-/// The informer of [`v1::CronJob`], shared by all who ask the factory for it.
+/// The informer of [`v1::CronJob`], shared by all callers of its factory.
 ///
 /// CronJob represents the configuration of a single cron job.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl CronJobInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::CronJob> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> CronJobLister {
         CronJobLister::new(self.informer().lister())

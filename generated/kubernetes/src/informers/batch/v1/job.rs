@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::batch::v1;
 
 use crate::listers::batch::v1::JobLister;
 
-/// The informer of [`v1::Job`], shared by all who ask the factory for it.
+/// The informer of [`v1::Job`], shared by all callers of its factory.
 ///
 /// Job represents the configuration of a single job.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl JobInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::Job> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> JobLister {
         JobLister::new(self.informer().lister())

@@ -11,7 +11,7 @@ mod job;
 pub use cron_job::CronJobInformer;
 pub use job::JobInformer;
 
-/// Leads to the informers of `batch/v1`.
+/// Shared informers for `batch/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1Informers {
@@ -24,13 +24,13 @@ impl V1Informers {
         Self { factory }
     }
 
-    /// The informer of `CronJob`.
+    /// Returns the informer of `CronJob`.
     #[inline]
     pub fn cron_jobs(&self) -> CronJobInformer {
         CronJobInformer::new(self.factory.clone())
     }
 
-    /// The informer of `Job`.
+    /// Returns the informer of `Job`.
     #[inline]
     pub fn jobs(&self) -> JobInformer {
         JobInformer::new(self.factory.clone())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::certificates::v1;
 
 use crate::listers::certificates::v1::CertificateSigningRequestLister;
 
-/// The informer of [`v1::CertificateSigningRequest`], shared by all who ask the factory for it.
+/// The informer of [`v1::CertificateSigningRequest`], shared by all callers of its factory.
 ///
 /// CertificateSigningRequest objects provide a mechanism to obtain x509 certificates by submitting a certificate signing request, and having it asynchronously approved and issued.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl CertificateSigningRequestInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::CertificateSigningRequest> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> CertificateSigningRequestLister {
         CertificateSigningRequestLister::new(self.informer().lister())

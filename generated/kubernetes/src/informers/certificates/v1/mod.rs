@@ -13,7 +13,7 @@ pub use certificate_signing_request::CertificateSigningRequestInformer;
 pub use cluster_trust_bundle::ClusterTrustBundleInformer;
 pub use pod_certificate_request::PodCertificateRequestInformer;
 
-/// Leads to the informers of `certificates.k8s.io/v1`.
+/// Shared informers for `certificates.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1Informers {
@@ -26,19 +26,19 @@ impl V1Informers {
         Self { factory }
     }
 
-    /// The informer of `CertificateSigningRequest`.
+    /// Returns the informer of `CertificateSigningRequest`.
     #[inline]
     pub fn certificate_signing_requests(&self) -> CertificateSigningRequestInformer {
         CertificateSigningRequestInformer::new(self.factory.clone())
     }
 
-    /// The informer of `ClusterTrustBundle`.
+    /// Returns the informer of `ClusterTrustBundle`.
     #[inline]
     pub fn cluster_trust_bundles(&self) -> ClusterTrustBundleInformer {
         ClusterTrustBundleInformer::new(self.factory.clone())
     }
 
-    /// The informer of `PodCertificateRequest`.
+    /// Returns the informer of `PodCertificateRequest`.
     #[inline]
     pub fn pod_certificate_requests(&self) -> PodCertificateRequestInformer {
         PodCertificateRequestInformer::new(self.factory.clone())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::certificates::v1beta1;
 
 use crate::listers::certificates::v1beta1::ClusterTrustBundleLister;
 
-/// The informer of [`v1beta1::ClusterTrustBundle`], shared by all who ask the factory for it.
+/// The informer of [`v1beta1::ClusterTrustBundle`], shared by all callers of its factory.
 ///
 /// ClusterTrustBundle is a cluster-scoped container for X.509 trust anchors (root certificates).
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl ClusterTrustBundleInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1beta1::ClusterTrustBundle> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> ClusterTrustBundleLister {
         ClusterTrustBundleLister::new(self.informer().lister())

@@ -11,7 +11,7 @@ mod pod_certificate_request;
 pub use cluster_trust_bundle::ClusterTrustBundleInformer;
 pub use pod_certificate_request::PodCertificateRequestInformer;
 
-/// Leads to the informers of `certificates.k8s.io/v1beta1`.
+/// Shared informers for `certificates.k8s.io/v1beta1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1beta1Informers {
@@ -24,13 +24,13 @@ impl V1beta1Informers {
         Self { factory }
     }
 
-    /// The informer of `ClusterTrustBundle`.
+    /// Returns the informer of `ClusterTrustBundle`.
     #[inline]
     pub fn cluster_trust_bundles(&self) -> ClusterTrustBundleInformer {
         ClusterTrustBundleInformer::new(self.factory.clone())
     }
 
-    /// The informer of `PodCertificateRequest`.
+    /// Returns the informer of `PodCertificateRequest`.
     #[inline]
     pub fn pod_certificate_requests(&self) -> PodCertificateRequestInformer {
         PodCertificateRequestInformer::new(self.factory.clone())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::coordination::v1;
 
 use crate::listers::coordination::v1::LeaseLister;
 
-/// The informer of [`v1::Lease`], shared by all who ask the factory for it.
+/// The informer of [`v1::Lease`], shared by all callers of its factory.
 ///
 /// Lease defines a lease concept.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl LeaseInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::Lease> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> LeaseLister {
         LeaseLister::new(self.informer().lister())

@@ -9,7 +9,7 @@ mod lease;
 
 pub use lease::LeaseInformer;
 
-/// Leads to the informers of `coordination.k8s.io/v1`.
+/// Shared informers for `coordination.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1Informers {
@@ -22,7 +22,7 @@ impl V1Informers {
         Self { factory }
     }
 
-    /// The informer of `Lease`.
+    /// Returns the informer of `Lease`.
     #[inline]
     pub fn leases(&self) -> LeaseInformer {
         LeaseInformer::new(self.factory.clone())

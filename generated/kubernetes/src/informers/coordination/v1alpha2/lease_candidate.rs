@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::coordination::v1alpha2;
 
 use crate::listers::coordination::v1alpha2::LeaseCandidateLister;
 
-/// The informer of [`v1alpha2::LeaseCandidate`], shared by all who ask the factory for it.
+/// The informer of [`v1alpha2::LeaseCandidate`], shared by all callers of its factory.
 ///
 /// LeaseCandidate defines a candidate for a Lease object. Candidates are created such that coordinated leader election will pick the best leader from the list of candidates.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl LeaseCandidateInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1alpha2::LeaseCandidate> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> LeaseCandidateLister {
         LeaseCandidateLister::new(self.informer().lister())

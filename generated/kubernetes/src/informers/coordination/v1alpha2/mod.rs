@@ -9,7 +9,7 @@ mod lease_candidate;
 
 pub use lease_candidate::LeaseCandidateInformer;
 
-/// Leads to the informers of `coordination.k8s.io/v1alpha2`.
+/// Shared informers for `coordination.k8s.io/v1alpha2`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1alpha2Informers {
@@ -22,7 +22,7 @@ impl V1alpha2Informers {
         Self { factory }
     }
 
-    /// The informer of `LeaseCandidate`.
+    /// Returns the informer of `LeaseCandidate`.
     #[inline]
     pub fn lease_candidates(&self) -> LeaseCandidateInformer {
         LeaseCandidateInformer::new(self.factory.clone())

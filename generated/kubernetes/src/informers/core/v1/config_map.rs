@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::core::v1;
 
 use crate::listers::core::v1::ConfigMapLister;
 
-/// The informer of [`v1::ConfigMap`], shared by all who ask the factory for it.
+/// The informer of [`v1::ConfigMap`], shared by all callers of its factory.
 ///
 /// ConfigMap holds configuration data for pods to consume.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl ConfigMapInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::ConfigMap> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> ConfigMapLister {
         ConfigMapLister::new(self.informer().lister())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::core::v1;
 
 use crate::listers::core::v1::EndpointsLister;
 
-/// The informer of [`v1::Endpoints`], shared by all who ask the factory for it.
+/// The informer of [`v1::Endpoints`], shared by all callers of its factory.
 ///
 /// Endpoints is a collection of endpoints that implement the actual service. Example:
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl EndpointsInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::Endpoints> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> EndpointsLister {
         EndpointsLister::new(self.informer().lister())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::core::v1;
 
 use crate::listers::core::v1::EventLister;
 
-/// The informer of [`v1::Event`], shared by all who ask the factory for it.
+/// The informer of [`v1::Event`], shared by all callers of its factory.
 ///
 /// Event is a report of an event somewhere in the cluster.  Events have a limited retention time and triggers and messages may evolve with time.  Event consumers should not rely on the timing of an event with a given Reason reflecting a consistent underlying trigger, or the continued existence of events with that Reason.  Events should be treated as informative, best-effort, supplemental data.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl EventInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::Event> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> EventLister {
         EventLister::new(self.informer().lister())

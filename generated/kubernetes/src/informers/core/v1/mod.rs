@@ -37,7 +37,7 @@ pub use secret::SecretInformer;
 pub use service::ServiceInformer;
 pub use service_account::ServiceAccountInformer;
 
-/// Leads to the informers of `v1`.
+/// Shared informers for `v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1Informers {
@@ -50,91 +50,91 @@ impl V1Informers {
         Self { factory }
     }
 
-    /// The informer of `ConfigMap`.
+    /// Returns the informer of `ConfigMap`.
     #[inline]
     pub fn config_maps(&self) -> ConfigMapInformer {
         ConfigMapInformer::new(self.factory.clone())
     }
 
-    /// The informer of `Endpoints`.
+    /// Returns the informer of `Endpoints`.
     #[inline]
     pub fn endpoints(&self) -> EndpointsInformer {
         EndpointsInformer::new(self.factory.clone())
     }
 
-    /// The informer of `Event`.
+    /// Returns the informer of `Event`.
     #[inline]
     pub fn events(&self) -> EventInformer {
         EventInformer::new(self.factory.clone())
     }
 
-    /// The informer of `LimitRange`.
+    /// Returns the informer of `LimitRange`.
     #[inline]
     pub fn limit_ranges(&self) -> LimitRangeInformer {
         LimitRangeInformer::new(self.factory.clone())
     }
 
-    /// The informer of `Namespace`.
+    /// Returns the informer of `Namespace`.
     #[inline]
     pub fn namespaces(&self) -> NamespaceInformer {
         NamespaceInformer::new(self.factory.clone())
     }
 
-    /// The informer of `Node`.
+    /// Returns the informer of `Node`.
     #[inline]
     pub fn nodes(&self) -> NodeInformer {
         NodeInformer::new(self.factory.clone())
     }
 
-    /// The informer of `PersistentVolume`.
+    /// Returns the informer of `PersistentVolume`.
     #[inline]
     pub fn persistent_volumes(&self) -> PersistentVolumeInformer {
         PersistentVolumeInformer::new(self.factory.clone())
     }
 
-    /// The informer of `PersistentVolumeClaim`.
+    /// Returns the informer of `PersistentVolumeClaim`.
     #[inline]
     pub fn persistent_volume_claims(&self) -> PersistentVolumeClaimInformer {
         PersistentVolumeClaimInformer::new(self.factory.clone())
     }
 
-    /// The informer of `Pod`.
+    /// Returns the informer of `Pod`.
     #[inline]
     pub fn pods(&self) -> PodInformer {
         PodInformer::new(self.factory.clone())
     }
 
-    /// The informer of `PodTemplate`.
+    /// Returns the informer of `PodTemplate`.
     #[inline]
     pub fn pod_templates(&self) -> PodTemplateInformer {
         PodTemplateInformer::new(self.factory.clone())
     }
 
-    /// The informer of `ReplicationController`.
+    /// Returns the informer of `ReplicationController`.
     #[inline]
     pub fn replication_controllers(&self) -> ReplicationControllerInformer {
         ReplicationControllerInformer::new(self.factory.clone())
     }
 
-    /// The informer of `ResourceQuota`.
+    /// Returns the informer of `ResourceQuota`.
     #[inline]
     pub fn resource_quotas(&self) -> ResourceQuotaInformer {
         ResourceQuotaInformer::new(self.factory.clone())
     }
 
-    /// The informer of `Secret`.
+    /// Returns the informer of `Secret`.
     #[inline]
     pub fn secrets(&self) -> SecretInformer {
         SecretInformer::new(self.factory.clone())
     }
 
-    /// The informer of `Service`.
+    /// Returns the informer of `Service`.
     #[inline]
     pub fn services(&self) -> ServiceInformer {
         ServiceInformer::new(self.factory.clone())
     }
 
-    /// The informer of `ServiceAccount`.
+    /// Returns the informer of `ServiceAccount`.
     #[inline]
     pub fn service_accounts(&self) -> ServiceAccountInformer {
         ServiceAccountInformer::new(self.factory.clone())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::core::v1;
 
 use crate::listers::core::v1::NodeLister;
 
-/// The informer of [`v1::Node`], shared by all who ask the factory for it.
+/// The informer of [`v1::Node`], shared by all callers of its factory.
 ///
 /// Node is a worker node in Kubernetes. Each node will have a unique identifier in the cache (i.e. in etcd).
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl NodeInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::Node> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> NodeLister {
         NodeLister::new(self.informer().lister())

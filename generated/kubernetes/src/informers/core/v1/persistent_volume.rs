@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::core::v1;
 
 use crate::listers::core::v1::PersistentVolumeLister;
 
-/// The informer of [`v1::PersistentVolume`], shared by all who ask the factory for it.
+/// The informer of [`v1::PersistentVolume`], shared by all callers of its factory.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct PersistentVolumeInformer {
@@ -21,13 +21,13 @@ impl PersistentVolumeInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::PersistentVolume> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> PersistentVolumeLister {
         PersistentVolumeLister::new(self.informer().lister())

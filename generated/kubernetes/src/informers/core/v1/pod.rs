@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::core::v1;
 
 use crate::listers::core::v1::PodLister;
 
-/// The informer of [`v1::Pod`], shared by all who ask the factory for it.
+/// The informer of [`v1::Pod`], shared by all callers of its factory.
 ///
 /// Pod is a collection of containers that can run on a host. This resource is created by clients and scheduled onto hosts.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl PodInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::Pod> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> PodLister {
         PodLister::new(self.informer().lister())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::core::v1;
 
 use crate::listers::core::v1::ResourceQuotaLister;
 
-/// The informer of [`v1::ResourceQuota`], shared by all who ask the factory for it.
+/// The informer of [`v1::ResourceQuota`], shared by all callers of its factory.
 ///
 /// ResourceQuota sets aggregate quota restrictions enforced per namespace
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl ResourceQuotaInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::ResourceQuota> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> ResourceQuotaLister {
         ResourceQuotaLister::new(self.informer().lister())

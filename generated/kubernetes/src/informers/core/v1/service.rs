@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::core::v1;
 
 use crate::listers::core::v1::ServiceLister;
 
-/// The informer of [`v1::Service`], shared by all who ask the factory for it.
+/// The informer of [`v1::Service`], shared by all callers of its factory.
 ///
 /// Service is a named abstraction of software service (for example, mysql) consisting of local port (for example 3306) that the proxy listens on, and the selector that determines which pods will answer requests sent through the proxy.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl ServiceInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::Service> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> ServiceLister {
         ServiceLister::new(self.informer().lister())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::core::v1;
 
 use crate::listers::core::v1::ServiceAccountLister;
 
-/// The informer of [`v1::ServiceAccount`], shared by all who ask the factory for it.
+/// The informer of [`v1::ServiceAccount`], shared by all callers of its factory.
 ///
 /// ServiceAccount binds together: * a name, understood by users, and perhaps by peripheral systems, for an identity * a principal that can be authenticated and authorized * a set of secrets
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl ServiceAccountInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::ServiceAccount> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> ServiceAccountLister {
         ServiceAccountLister::new(self.informer().lister())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::discovery::v1;
 
 use crate::listers::discovery::v1::EndpointSliceLister;
 
-/// The informer of [`v1::EndpointSlice`], shared by all who ask the factory for it.
+/// The informer of [`v1::EndpointSlice`], shared by all callers of its factory.
 ///
 /// EndpointSlice represents a set of service endpoints. Most EndpointSlices are created by the EndpointSlice controller to represent the Pods selected by Service objects. For a given service there may be multiple EndpointSlice objects which must be joined to produce the full set of endpoints; you can find all of the slices for a given service by listing EndpointSlices in the service's namespace whose `kubernetes.io/service-name` label contains the service's name.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl EndpointSliceInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::EndpointSlice> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> EndpointSliceLister {
         EndpointSliceLister::new(self.informer().lister())

@@ -9,7 +9,7 @@ mod endpoint_slice;
 
 pub use endpoint_slice::EndpointSliceInformer;
 
-/// Leads to the informers of `discovery.k8s.io/v1`.
+/// Shared informers for `discovery.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1Informers {
@@ -22,7 +22,7 @@ impl V1Informers {
         Self { factory }
     }
 
-    /// The informer of `EndpointSlice`.
+    /// Returns the informer of `EndpointSlice`.
     #[inline]
     pub fn endpoint_slices(&self) -> EndpointSliceInformer {
         EndpointSliceInformer::new(self.factory.clone())

@@ -9,7 +9,7 @@ mod event;
 
 pub use event::EventInformer;
 
-/// Leads to the informers of `events.k8s.io/v1`.
+/// Shared informers for `events.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1Informers {
@@ -22,7 +22,7 @@ impl V1Informers {
         Self { factory }
     }
 
-    /// The informer of `Event`.
+    /// Returns the informer of `Event`.
     #[inline]
     pub fn events(&self) -> EventInformer {
         EventInformer::new(self.factory.clone())

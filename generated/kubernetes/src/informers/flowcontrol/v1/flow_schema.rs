@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::flowcontrol::v1;
 
 use crate::listers::flowcontrol::v1::FlowSchemaLister;
 
-/// The informer of [`v1::FlowSchema`], shared by all who ask the factory for it.
+/// The informer of [`v1::FlowSchema`], shared by all callers of its factory.
 ///
 /// FlowSchema defines the schema of a group of flows. Note that a flow is made up of a set of inbound API requests with similar attributes and is identified by a pair of strings: the name of the FlowSchema and a "flow distinguisher".
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl FlowSchemaInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::FlowSchema> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> FlowSchemaLister {
         FlowSchemaLister::new(self.informer().lister())

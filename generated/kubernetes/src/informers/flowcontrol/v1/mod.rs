@@ -11,7 +11,7 @@ mod priority_level_configuration;
 pub use flow_schema::FlowSchemaInformer;
 pub use priority_level_configuration::PriorityLevelConfigurationInformer;
 
-/// Leads to the informers of `flowcontrol.apiserver.k8s.io/v1`.
+/// Shared informers for `flowcontrol.apiserver.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1Informers {
@@ -24,13 +24,13 @@ impl V1Informers {
         Self { factory }
     }
 
-    /// The informer of `FlowSchema`.
+    /// Returns the informer of `FlowSchema`.
     #[inline]
     pub fn flow_schemas(&self) -> FlowSchemaInformer {
         FlowSchemaInformer::new(self.factory.clone())
     }
 
-    /// The informer of `PriorityLevelConfiguration`.
+    /// Returns the informer of `PriorityLevelConfiguration`.
     #[inline]
     pub fn priority_level_configurations(&self) -> PriorityLevelConfigurationInformer {
         PriorityLevelConfigurationInformer::new(self.factory.clone())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::flowcontrol::v1;
 
 use crate::listers::flowcontrol::v1::PriorityLevelConfigurationLister;
 
-/// The informer of [`v1::PriorityLevelConfiguration`], shared by all who ask the factory for it.
+/// The informer of [`v1::PriorityLevelConfiguration`], shared by all callers of its factory.
 ///
 /// PriorityLevelConfiguration represents the configuration of a priority level.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl PriorityLevelConfigurationInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::PriorityLevelConfiguration> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> PriorityLevelConfigurationLister {
         PriorityLevelConfigurationLister::new(self.informer().lister())

@@ -9,7 +9,7 @@ mod storage_version;
 
 pub use storage_version::StorageVersionInformer;
 
-/// Leads to the informers of `internal.apiserver.k8s.io/v1alpha1`.
+/// Shared informers for `internal.apiserver.k8s.io/v1alpha1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1alpha1Informers {
@@ -22,7 +22,7 @@ impl V1alpha1Informers {
         Self { factory }
     }
 
-    /// The informer of `StorageVersion`.
+    /// Returns the informer of `StorageVersion`.
     #[inline]
     pub fn storage_versions(&self) -> StorageVersionInformer {
         StorageVersionInformer::new(self.factory.clone())

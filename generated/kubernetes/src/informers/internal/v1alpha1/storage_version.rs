@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::apiserverinternal::v1alpha1;
 
 use crate::listers::internal::v1alpha1::StorageVersionLister;
 
-/// The informer of [`v1alpha1::StorageVersion`], shared by all who ask the factory for it.
+/// The informer of [`v1alpha1::StorageVersion`], shared by all callers of its factory.
 ///
 /// Storage version of a specific resource.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl StorageVersionInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1alpha1::StorageVersion> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> StorageVersionLister {
         StorageVersionLister::new(self.informer().lister())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::lifecycle::v1alpha1;
 
 use crate::listers::lifecycle::v1alpha1::EvictionLister;
 
-/// The informer of [`v1alpha1::Eviction`], shared by all who ask the factory for it.
+/// The informer of [`v1alpha1::Eviction`], shared by all callers of its factory.
 ///
 /// Eviction initiates an eviction process, which should ideally result in a graceful eviction of a .spec.target (e.g. termination of a pod).
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl EvictionInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1alpha1::Eviction> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> EvictionLister {
         EvictionLister::new(self.informer().lister())

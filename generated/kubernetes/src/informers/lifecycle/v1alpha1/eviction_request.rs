@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::lifecycle::v1alpha1;
 
 use crate::listers::lifecycle::v1alpha1::EvictionRequestLister;
 
-/// The informer of [`v1alpha1::EvictionRequest`], shared by all who ask the factory for it.
+/// The informer of [`v1alpha1::EvictionRequest`], shared by all callers of its factory.
 ///
 /// EvictionRequest defines a request that should ideally result in a graceful eviction of a .spec.target (e.g. termination of a pod).
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl EvictionRequestInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1alpha1::EvictionRequest> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> EvictionRequestLister {
         EvictionRequestLister::new(self.informer().lister())

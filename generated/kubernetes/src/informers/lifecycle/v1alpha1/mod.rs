@@ -11,7 +11,7 @@ mod eviction_request;
 pub use eviction::EvictionInformer;
 pub use eviction_request::EvictionRequestInformer;
 
-/// Leads to the informers of `lifecycle.k8s.io/v1alpha1`.
+/// Shared informers for `lifecycle.k8s.io/v1alpha1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1alpha1Informers {
@@ -24,13 +24,13 @@ impl V1alpha1Informers {
         Self { factory }
     }
 
-    /// The informer of `Eviction`.
+    /// Returns the informer of `Eviction`.
     #[inline]
     pub fn evictions(&self) -> EvictionInformer {
         EvictionInformer::new(self.factory.clone())
     }
 
-    /// The informer of `EvictionRequest`.
+    /// Returns the informer of `EvictionRequest`.
     #[inline]
     pub fn eviction_requests(&self) -> EvictionRequestInformer {
         EvictionRequestInformer::new(self.factory.clone())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::networking::v1;
 
 use crate::listers::networking::v1::IngressLister;
 
-/// The informer of [`v1::Ingress`], shared by all who ask the factory for it.
+/// The informer of [`v1::Ingress`], shared by all callers of its factory.
 ///
 /// Ingress is a collection of rules that allow inbound connections to reach the endpoints defined by a backend. An Ingress can be configured to give services externally-reachable urls, load balance traffic, terminate SSL, offer name based virtual hosting etc.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl IngressInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::Ingress> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> IngressLister {
         IngressLister::new(self.informer().lister())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::networking::v1;
 
 use crate::listers::networking::v1::IngressClassLister;
 
-/// The informer of [`v1::IngressClass`], shared by all who ask the factory for it.
+/// The informer of [`v1::IngressClass`], shared by all callers of its factory.
 ///
 /// IngressClass represents the class of the Ingress, referenced by the Ingress Spec. The `ingressclass.kubernetes.io/is-default-class` annotation can be used to indicate that an IngressClass should be considered default. When a single IngressClass resource has this annotation set to true, new Ingress resources without a class specified will be assigned this default class.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl IngressClassInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::IngressClass> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> IngressClassLister {
         IngressClassLister::new(self.informer().lister())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::networking::v1;
 
 use crate::listers::networking::v1::IPAddressLister;
 
-/// The informer of [`v1::IPAddress`], shared by all who ask the factory for it.
+/// The informer of [`v1::IPAddress`], shared by all callers of its factory.
 ///
 /// IPAddress represents a single IP of a single IP Family. The object is designed to be used by APIs that operate on IP addresses. The object is used by the Service core API for allocation of IP addresses. An IP address can be represented in different formats, to guarantee the uniqueness of the IP, the name of the object is the IP address in canonical format, four decimal digits separated by dots suppressing leading zeros for IPv4 and the representation defined by RFC 5952 for IPv6. Valid: 192.168.1.5 or 2001:db8::1 or 2001:db8:aaaa:bbbb:cccc:dddd:eeee:1 Invalid: 10.01.2.3 or 2001:db8:0:0:0::1
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl IPAddressInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::IPAddress> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> IPAddressLister {
         IPAddressLister::new(self.informer().lister())

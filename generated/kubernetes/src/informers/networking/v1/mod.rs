@@ -17,7 +17,7 @@ pub use ip_address::IPAddressInformer;
 pub use network_policy::NetworkPolicyInformer;
 pub use service_cidr::ServiceCIDRInformer;
 
-/// Leads to the informers of `networking.k8s.io/v1`.
+/// Shared informers for `networking.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1Informers {
@@ -30,31 +30,31 @@ impl V1Informers {
         Self { factory }
     }
 
-    /// The informer of `Ingress`.
+    /// Returns the informer of `Ingress`.
     #[inline]
     pub fn ingresses(&self) -> IngressInformer {
         IngressInformer::new(self.factory.clone())
     }
 
-    /// The informer of `IngressClass`.
+    /// Returns the informer of `IngressClass`.
     #[inline]
     pub fn ingress_classes(&self) -> IngressClassInformer {
         IngressClassInformer::new(self.factory.clone())
     }
 
-    /// The informer of `IPAddress`.
+    /// Returns the informer of `IPAddress`.
     #[inline]
     pub fn ip_addresses(&self) -> IPAddressInformer {
         IPAddressInformer::new(self.factory.clone())
     }
 
-    /// The informer of `NetworkPolicy`.
+    /// Returns the informer of `NetworkPolicy`.
     #[inline]
     pub fn network_policies(&self) -> NetworkPolicyInformer {
         NetworkPolicyInformer::new(self.factory.clone())
     }
 
-    /// The informer of `ServiceCIDR`.
+    /// Returns the informer of `ServiceCIDR`.
     #[inline]
     pub fn service_cidrs(&self) -> ServiceCIDRInformer {
         ServiceCIDRInformer::new(self.factory.clone())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::networking::v1;
 
 use crate::listers::networking::v1::NetworkPolicyLister;
 
-/// The informer of [`v1::NetworkPolicy`], shared by all who ask the factory for it.
+/// The informer of [`v1::NetworkPolicy`], shared by all callers of its factory.
 ///
 /// NetworkPolicy describes what network traffic is allowed for a set of Pods
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl NetworkPolicyInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::NetworkPolicy> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> NetworkPolicyLister {
         NetworkPolicyLister::new(self.informer().lister())

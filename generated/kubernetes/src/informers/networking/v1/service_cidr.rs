@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::networking::v1;
 
 use crate::listers::networking::v1::ServiceCIDRLister;
 
-/// The informer of [`v1::ServiceCIDR`], shared by all who ask the factory for it.
+/// The informer of [`v1::ServiceCIDR`], shared by all callers of its factory.
 ///
 /// ServiceCIDR defines a range of IP addresses using CIDR format (e.g. 192.168.0.0/24 or 2001:db2::/64). This range is used to allocate ClusterIPs to Service objects.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl ServiceCIDRInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::ServiceCIDR> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> ServiceCIDRLister {
         ServiceCIDRLister::new(self.informer().lister())

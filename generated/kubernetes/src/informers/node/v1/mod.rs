@@ -9,7 +9,7 @@ mod runtime_class;
 
 pub use runtime_class::RuntimeClassInformer;
 
-/// Leads to the informers of `node.k8s.io/v1`.
+/// Shared informers for `node.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1Informers {
@@ -22,7 +22,7 @@ impl V1Informers {
         Self { factory }
     }
 
-    /// The informer of `RuntimeClass`.
+    /// Returns the informer of `RuntimeClass`.
     #[inline]
     pub fn runtime_classes(&self) -> RuntimeClassInformer {
         RuntimeClassInformer::new(self.factory.clone())

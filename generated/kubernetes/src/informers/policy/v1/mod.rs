@@ -9,7 +9,7 @@ mod pod_disruption_budget;
 
 pub use pod_disruption_budget::PodDisruptionBudgetInformer;
 
-/// Leads to the informers of `policy/v1`.
+/// Shared informers for `policy/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1Informers {
@@ -22,7 +22,7 @@ impl V1Informers {
         Self { factory }
     }
 
-    /// The informer of `PodDisruptionBudget`.
+    /// Returns the informer of `PodDisruptionBudget`.
     #[inline]
     pub fn pod_disruption_budgets(&self) -> PodDisruptionBudgetInformer {
         PodDisruptionBudgetInformer::new(self.factory.clone())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::policy::v1;
 
 use crate::listers::policy::v1::PodDisruptionBudgetLister;
 
-/// The informer of [`v1::PodDisruptionBudget`], shared by all who ask the factory for it.
+/// The informer of [`v1::PodDisruptionBudget`], shared by all callers of its factory.
 ///
 /// PodDisruptionBudget is an object to define the max disruption that can be caused to a collection of pods
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl PodDisruptionBudgetInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::PodDisruptionBudget> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> PodDisruptionBudgetLister {
         PodDisruptionBudgetLister::new(self.informer().lister())

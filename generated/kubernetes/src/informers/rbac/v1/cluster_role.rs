@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::rbac::v1;
 
 use crate::listers::rbac::v1::ClusterRoleLister;
 
-/// The informer of [`v1::ClusterRole`], shared by all who ask the factory for it.
+/// The informer of [`v1::ClusterRole`], shared by all callers of its factory.
 ///
 /// ClusterRole is a cluster level, logical grouping of PolicyRules that can be referenced as a unit by a RoleBinding or ClusterRoleBinding.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl ClusterRoleInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::ClusterRole> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> ClusterRoleLister {
         ClusterRoleLister::new(self.informer().lister())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::rbac::v1;
 
 use crate::listers::rbac::v1::ClusterRoleBindingLister;
 
-/// The informer of [`v1::ClusterRoleBinding`], shared by all who ask the factory for it.
+/// The informer of [`v1::ClusterRoleBinding`], shared by all callers of its factory.
 ///
 /// ClusterRoleBinding references a ClusterRole, but not contain it.  It can reference a ClusterRole in the global namespace, and adds who information via Subject.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl ClusterRoleBindingInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::ClusterRoleBinding> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> ClusterRoleBindingLister {
         ClusterRoleBindingLister::new(self.informer().lister())

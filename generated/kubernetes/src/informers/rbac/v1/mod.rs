@@ -15,7 +15,7 @@ pub use cluster_role_binding::ClusterRoleBindingInformer;
 pub use role::RoleInformer;
 pub use role_binding::RoleBindingInformer;
 
-/// Leads to the informers of `rbac.authorization.k8s.io/v1`.
+/// Shared informers for `rbac.authorization.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1Informers {
@@ -28,25 +28,25 @@ impl V1Informers {
         Self { factory }
     }
 
-    /// The informer of `ClusterRole`.
+    /// Returns the informer of `ClusterRole`.
     #[inline]
     pub fn cluster_roles(&self) -> ClusterRoleInformer {
         ClusterRoleInformer::new(self.factory.clone())
     }
 
-    /// The informer of `ClusterRoleBinding`.
+    /// Returns the informer of `ClusterRoleBinding`.
     #[inline]
     pub fn cluster_role_bindings(&self) -> ClusterRoleBindingInformer {
         ClusterRoleBindingInformer::new(self.factory.clone())
     }
 
-    /// The informer of `Role`.
+    /// Returns the informer of `Role`.
     #[inline]
     pub fn roles(&self) -> RoleInformer {
         RoleInformer::new(self.factory.clone())
     }
 
-    /// The informer of `RoleBinding`.
+    /// Returns the informer of `RoleBinding`.
     #[inline]
     pub fn role_bindings(&self) -> RoleBindingInformer {
         RoleBindingInformer::new(self.factory.clone())

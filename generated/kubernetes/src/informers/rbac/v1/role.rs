@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::rbac::v1;
 
 use crate::listers::rbac::v1::RoleLister;
 
-/// The informer of [`v1::Role`], shared by all who ask the factory for it.
+/// The informer of [`v1::Role`], shared by all callers of its factory.
 ///
 /// Role is a namespaced, logical grouping of PolicyRules that can be referenced as a unit by a RoleBinding.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl RoleInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::Role> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> RoleLister {
         RoleLister::new(self.informer().lister())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::rbac::v1;
 
 use crate::listers::rbac::v1::RoleBindingLister;
 
-/// The informer of [`v1::RoleBinding`], shared by all who ask the factory for it.
+/// The informer of [`v1::RoleBinding`], shared by all callers of its factory.
 ///
 /// RoleBinding references a role, but does not contain it.  It can reference a Role in the same namespace or a ClusterRole in the global namespace. It adds who information via Subjects and namespace information by which namespace it exists in.  RoleBindings in a given namespace only have effect in that namespace.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl RoleBindingInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::RoleBinding> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> RoleBindingLister {
         RoleBindingLister::new(self.informer().lister())

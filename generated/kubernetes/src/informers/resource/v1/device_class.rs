@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::resource::v1;
 
 use crate::listers::resource::v1::DeviceClassLister;
 
-/// The informer of [`v1::DeviceClass`], shared by all who ask the factory for it.
+/// The informer of [`v1::DeviceClass`], shared by all callers of its factory.
 ///
 /// DeviceClass is a vendor- or admin-provided resource that contains device configuration and selectors. It can be referenced in the device requests of a claim to apply these presets. Cluster scoped.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl DeviceClassInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::DeviceClass> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> DeviceClassLister {
         DeviceClassLister::new(self.informer().lister())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::resource::v1;
 
 use crate::listers::resource::v1::ResourceClaimTemplateLister;
 
-/// The informer of [`v1::ResourceClaimTemplate`], shared by all who ask the factory for it.
+/// The informer of [`v1::ResourceClaimTemplate`], shared by all callers of its factory.
 ///
 /// ResourceClaimTemplate is used to produce ResourceClaim objects.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl ResourceClaimTemplateInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::ResourceClaimTemplate> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> ResourceClaimTemplateLister {
         ResourceClaimTemplateLister::new(self.informer().lister())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::resource::v1alpha3;
 
 use crate::listers::resource::v1alpha3::DeviceTaintRuleLister;
 
-/// The informer of [`v1alpha3::DeviceTaintRule`], shared by all who ask the factory for it.
+/// The informer of [`v1alpha3::DeviceTaintRule`], shared by all callers of its factory.
 ///
 /// DeviceTaintRule adds one taint to all devices which match the selector. This has the same effect as if the taint was specified directly in the ResourceSlice by the DRA driver.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl DeviceTaintRuleInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1alpha3::DeviceTaintRule> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> DeviceTaintRuleLister {
         DeviceTaintRuleLister::new(self.informer().lister())

@@ -11,7 +11,7 @@ mod resource_pool_status_request;
 pub use device_taint_rule::DeviceTaintRuleInformer;
 pub use resource_pool_status_request::ResourcePoolStatusRequestInformer;
 
-/// Leads to the informers of `resource.k8s.io/v1alpha3`.
+/// Shared informers for `resource.k8s.io/v1alpha3`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1alpha3Informers {
@@ -24,13 +24,13 @@ impl V1alpha3Informers {
         Self { factory }
     }
 
-    /// The informer of `DeviceTaintRule`.
+    /// Returns the informer of `DeviceTaintRule`.
     #[inline]
     pub fn device_taint_rules(&self) -> DeviceTaintRuleInformer {
         DeviceTaintRuleInformer::new(self.factory.clone())
     }
 
-    /// The informer of `ResourcePoolStatusRequest`.
+    /// Returns the informer of `ResourcePoolStatusRequest`.
     #[inline]
     pub fn resource_pool_status_requests(&self) -> ResourcePoolStatusRequestInformer {
         ResourcePoolStatusRequestInformer::new(self.factory.clone())

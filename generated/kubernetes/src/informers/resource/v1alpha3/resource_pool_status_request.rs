@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::resource::v1alpha3;
 
 use crate::listers::resource::v1alpha3::ResourcePoolStatusRequestLister;
 
-/// The informer of [`v1alpha3::ResourcePoolStatusRequest`], shared by all who ask the factory for it.
+/// The informer of [`v1alpha3::ResourcePoolStatusRequest`], shared by all callers of its factory.
 ///
 /// ResourcePoolStatusRequest triggers a one-time calculation of resource pool status based on the provided filters. Once status is set, the request is considered complete and will not be reprocessed. Users should delete and recreate requests to get updated information.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl ResourcePoolStatusRequestInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1alpha3::ResourcePoolStatusRequest> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> ResourcePoolStatusRequestLister {
         ResourcePoolStatusRequestLister::new(self.informer().lister())

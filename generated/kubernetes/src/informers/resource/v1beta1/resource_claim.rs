@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::resource::v1beta1;
 
 use crate::listers::resource::v1beta1::ResourceClaimLister;
 
-/// The informer of [`v1beta1::ResourceClaim`], shared by all who ask the factory for it.
+/// The informer of [`v1beta1::ResourceClaim`], shared by all callers of its factory.
 ///
 /// ResourceClaim describes a request for access to resources in the cluster, for use by workloads. For example, if a workload needs an accelerator device with specific properties, this is how that request is expressed. The status stanza tracks whether this claim has been satisfied and what specific resources have been allocated.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl ResourceClaimInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1beta1::ResourceClaim> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> ResourceClaimLister {
         ResourceClaimLister::new(self.informer().lister())

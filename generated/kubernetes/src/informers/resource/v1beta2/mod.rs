@@ -17,7 +17,7 @@ pub use resource_claim::ResourceClaimInformer;
 pub use resource_claim_template::ResourceClaimTemplateInformer;
 pub use resource_slice::ResourceSliceInformer;
 
-/// Leads to the informers of `resource.k8s.io/v1beta2`.
+/// Shared informers for `resource.k8s.io/v1beta2`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1beta2Informers {
@@ -30,31 +30,31 @@ impl V1beta2Informers {
         Self { factory }
     }
 
-    /// The informer of `DeviceClass`.
+    /// Returns the informer of `DeviceClass`.
     #[inline]
     pub fn device_classes(&self) -> DeviceClassInformer {
         DeviceClassInformer::new(self.factory.clone())
     }
 
-    /// The informer of `DeviceTaintRule`.
+    /// Returns the informer of `DeviceTaintRule`.
     #[inline]
     pub fn device_taint_rules(&self) -> DeviceTaintRuleInformer {
         DeviceTaintRuleInformer::new(self.factory.clone())
     }
 
-    /// The informer of `ResourceClaim`.
+    /// Returns the informer of `ResourceClaim`.
     #[inline]
     pub fn resource_claims(&self) -> ResourceClaimInformer {
         ResourceClaimInformer::new(self.factory.clone())
     }
 
-    /// The informer of `ResourceClaimTemplate`.
+    /// Returns the informer of `ResourceClaimTemplate`.
     #[inline]
     pub fn resource_claim_templates(&self) -> ResourceClaimTemplateInformer {
         ResourceClaimTemplateInformer::new(self.factory.clone())
     }
 
-    /// The informer of `ResourceSlice`.
+    /// Returns the informer of `ResourceSlice`.
     #[inline]
     pub fn resource_slices(&self) -> ResourceSliceInformer {
         ResourceSliceInformer::new(self.factory.clone())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::resource::v1beta2;
 
 use crate::listers::resource::v1beta2::ResourceSliceLister;
 
-/// The informer of [`v1beta2::ResourceSlice`], shared by all who ask the factory for it.
+/// The informer of [`v1beta2::ResourceSlice`], shared by all callers of its factory.
 ///
 /// ResourceSlice represents one or more resources in a pool of similar resources, managed by a common driver. A pool may span more than one ResourceSlice, and exactly how many ResourceSlices comprise a pool is determined by the driver.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl ResourceSliceInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1beta2::ResourceSlice> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> ResourceSliceLister {
         ResourceSliceLister::new(self.informer().lister())

@@ -9,7 +9,7 @@ mod priority_class;
 
 pub use priority_class::PriorityClassInformer;
 
-/// Leads to the informers of `scheduling.k8s.io/v1`.
+/// Shared informers for `scheduling.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1Informers {
@@ -22,7 +22,7 @@ impl V1Informers {
         Self { factory }
     }
 
-    /// The informer of `PriorityClass`.
+    /// Returns the informer of `PriorityClass`.
     #[inline]
     pub fn priority_classes(&self) -> PriorityClassInformer {
         PriorityClassInformer::new(self.factory.clone())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::scheduling::v1;
 
 use crate::listers::scheduling::v1::PriorityClassLister;
 
-/// The informer of [`v1::PriorityClass`], shared by all who ask the factory for it.
+/// The informer of [`v1::PriorityClass`], shared by all callers of its factory.
 ///
 /// PriorityClass defines mapping from a priority class name to the priority integer value. The value can be any valid integer.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl PriorityClassInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::PriorityClass> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> PriorityClassLister {
         PriorityClassLister::new(self.informer().lister())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::scheduling::v1alpha3;
 
 use crate::listers::scheduling::v1alpha3::CompositePodGroupLister;
 
-/// The informer of [`v1alpha3::CompositePodGroup`], shared by all who ask the factory for it.
+/// The informer of [`v1alpha3::CompositePodGroup`], shared by all callers of its factory.
 ///
 /// CompositePodGroup represents a runtime instance of pod groups grouped together. CompositePodGroups are created by workload controllers (LWS, JobSet, etc...) from Workload.compositePodGroupTemplates. CompositePodGroup API enablement is toggled by the CompositePodGroup feature gate.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl CompositePodGroupInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1alpha3::CompositePodGroup> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> CompositePodGroupLister {
         CompositePodGroupLister::new(self.informer().lister())

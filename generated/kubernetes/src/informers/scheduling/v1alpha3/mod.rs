@@ -13,7 +13,7 @@ pub use composite_pod_group::CompositePodGroupInformer;
 pub use pod_group::PodGroupInformer;
 pub use workload::WorkloadInformer;
 
-/// Leads to the informers of `scheduling.k8s.io/v1alpha3`.
+/// Shared informers for `scheduling.k8s.io/v1alpha3`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1alpha3Informers {
@@ -26,19 +26,19 @@ impl V1alpha3Informers {
         Self { factory }
     }
 
-    /// The informer of `CompositePodGroup`.
+    /// Returns the informer of `CompositePodGroup`.
     #[inline]
     pub fn composite_pod_groups(&self) -> CompositePodGroupInformer {
         CompositePodGroupInformer::new(self.factory.clone())
     }
 
-    /// The informer of `PodGroup`.
+    /// Returns the informer of `PodGroup`.
     #[inline]
     pub fn pod_groups(&self) -> PodGroupInformer {
         PodGroupInformer::new(self.factory.clone())
     }
 
-    /// The informer of `Workload`.
+    /// Returns the informer of `Workload`.
     #[inline]
     pub fn workloads(&self) -> WorkloadInformer {
         WorkloadInformer::new(self.factory.clone())

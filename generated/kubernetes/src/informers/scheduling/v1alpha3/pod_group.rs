@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::scheduling::v1alpha3;
 
 use crate::listers::scheduling::v1alpha3::PodGroupLister;
 
-/// The informer of [`v1alpha3::PodGroup`], shared by all who ask the factory for it.
+/// The informer of [`v1alpha3::PodGroup`], shared by all callers of its factory.
 ///
 /// PodGroup represents a runtime instance of pods grouped together. PodGroups are created by workload controllers (Job, LWS, JobSet, etc...) from Workload.podGroupTemplates. PodGroup API enablement is toggled by the GenericWorkload feature gate.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl PodGroupInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1alpha3::PodGroup> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> PodGroupLister {
         PodGroupLister::new(self.informer().lister())

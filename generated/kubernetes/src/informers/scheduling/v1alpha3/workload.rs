@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::scheduling::v1alpha3;
 
 use crate::listers::scheduling::v1alpha3::WorkloadLister;
 
-/// The informer of [`v1alpha3::Workload`], shared by all who ask the factory for it.
+/// The informer of [`v1alpha3::Workload`], shared by all callers of its factory.
 ///
 /// Workload allows for expressing scheduling constraints that should be used when managing the lifecycle of workloads from the scheduling perspective, including scheduling, preemption, eviction and other phases. Workload API enablement is toggled by the GenericWorkload feature gate.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl WorkloadInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1alpha3::Workload> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> WorkloadLister {
         WorkloadLister::new(self.informer().lister())

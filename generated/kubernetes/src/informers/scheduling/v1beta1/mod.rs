@@ -11,7 +11,7 @@ mod workload;
 pub use pod_group::PodGroupInformer;
 pub use workload::WorkloadInformer;
 
-/// Leads to the informers of `scheduling.k8s.io/v1beta1`.
+/// Shared informers for `scheduling.k8s.io/v1beta1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1beta1Informers {
@@ -24,13 +24,13 @@ impl V1beta1Informers {
         Self { factory }
     }
 
-    /// The informer of `PodGroup`.
+    /// Returns the informer of `PodGroup`.
     #[inline]
     pub fn pod_groups(&self) -> PodGroupInformer {
         PodGroupInformer::new(self.factory.clone())
     }
 
-    /// The informer of `Workload`.
+    /// Returns the informer of `Workload`.
     #[inline]
     pub fn workloads(&self) -> WorkloadInformer {
         WorkloadInformer::new(self.factory.clone())

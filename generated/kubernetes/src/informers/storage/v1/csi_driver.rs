@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::storage::v1;
 
 use crate::listers::storage::v1::CSIDriverLister;
 
-/// The informer of [`v1::CSIDriver`], shared by all who ask the factory for it.
+/// The informer of [`v1::CSIDriver`], shared by all callers of its factory.
 ///
 /// CSIDriver captures information about a Container Storage Interface (CSI) volume driver deployed on the cluster. Kubernetes attach detach controller uses this object to determine whether attach is required. Kubelet uses this object to determine whether pod information needs to be passed on mount. CSIDriver objects are non-namespaced.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl CSIDriverInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::CSIDriver> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> CSIDriverLister {
         CSIDriverLister::new(self.informer().lister())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::storage::v1;
 
 use crate::listers::storage::v1::CSINodeLister;
 
-/// The informer of [`v1::CSINode`], shared by all who ask the factory for it.
+/// The informer of [`v1::CSINode`], shared by all callers of its factory.
 ///
 /// CSINode holds information about all CSI drivers installed on a node. CSI drivers do not need to create the CSINode object directly. As long as they use the node-driver-registrar sidecar container, the kubelet will automatically populate the CSINode object for the CSI driver as part of kubelet plugin registration. CSINode has the same name as a node. If the object is missing, it means either there are no CSI Drivers available on the node, or the Kubelet version is low enough that it doesn't create this object. CSINode has an OwnerReference that points to the corresponding node object.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl CSINodeInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::CSINode> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> CSINodeLister {
         CSINodeLister::new(self.informer().lister())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::storage::v1;
 
 use crate::listers::storage::v1::CSIStorageCapacityLister;
 
-/// The informer of [`v1::CSIStorageCapacity`], shared by all who ask the factory for it.
+/// The informer of [`v1::CSIStorageCapacity`], shared by all callers of its factory.
 ///
 /// CSIStorageCapacity stores the result of one CSI GetCapacity call. For a given StorageClass, this describes the available capacity in a particular topology segment.  This can be used when considering where to instantiate new PersistentVolumes.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl CSIStorageCapacityInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::CSIStorageCapacity> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> CSIStorageCapacityLister {
         CSIStorageCapacityLister::new(self.informer().lister())

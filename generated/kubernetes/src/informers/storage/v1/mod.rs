@@ -19,7 +19,7 @@ pub use storage_class::StorageClassInformer;
 pub use volume_attachment::VolumeAttachmentInformer;
 pub use volume_attributes_class::VolumeAttributesClassInformer;
 
-/// Leads to the informers of `storage.k8s.io/v1`.
+/// Shared informers for `storage.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1Informers {
@@ -32,37 +32,37 @@ impl V1Informers {
         Self { factory }
     }
 
-    /// The informer of `CSIDriver`.
+    /// Returns the informer of `CSIDriver`.
     #[inline]
     pub fn csi_drivers(&self) -> CSIDriverInformer {
         CSIDriverInformer::new(self.factory.clone())
     }
 
-    /// The informer of `CSINode`.
+    /// Returns the informer of `CSINode`.
     #[inline]
     pub fn csi_nodes(&self) -> CSINodeInformer {
         CSINodeInformer::new(self.factory.clone())
     }
 
-    /// The informer of `CSIStorageCapacity`.
+    /// Returns the informer of `CSIStorageCapacity`.
     #[inline]
     pub fn csi_storage_capacities(&self) -> CSIStorageCapacityInformer {
         CSIStorageCapacityInformer::new(self.factory.clone())
     }
 
-    /// The informer of `StorageClass`.
+    /// Returns the informer of `StorageClass`.
     #[inline]
     pub fn storage_classes(&self) -> StorageClassInformer {
         StorageClassInformer::new(self.factory.clone())
     }
 
-    /// The informer of `VolumeAttachment`.
+    /// Returns the informer of `VolumeAttachment`.
     #[inline]
     pub fn volume_attachments(&self) -> VolumeAttachmentInformer {
         VolumeAttachmentInformer::new(self.factory.clone())
     }
 
-    /// The informer of `VolumeAttributesClass`.
+    /// Returns the informer of `VolumeAttributesClass`.
     #[inline]
     pub fn volume_attributes_classes(&self) -> VolumeAttributesClassInformer {
         VolumeAttributesClassInformer::new(self.factory.clone())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::storage::v1;
 
 use crate::listers::storage::v1::StorageClassLister;
 
-/// The informer of [`v1::StorageClass`], shared by all who ask the factory for it.
+/// The informer of [`v1::StorageClass`], shared by all callers of its factory.
 ///
 /// StorageClass describes the parameters for a class of storage for which PersistentVolumes can be dynamically provisioned.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl StorageClassInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::StorageClass> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> StorageClassLister {
         StorageClassLister::new(self.informer().lister())

@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::storage::v1;
 
 use crate::listers::storage::v1::VolumeAttributesClassLister;
 
-/// The informer of [`v1::VolumeAttributesClass`], shared by all who ask the factory for it.
+/// The informer of [`v1::VolumeAttributesClass`], shared by all callers of its factory.
 ///
 /// VolumeAttributesClass represents a specification of mutable volume attributes defined by the CSI driver. The class can be specified during dynamic provisioning of PersistentVolumeClaims, and changed in the PersistentVolumeClaim spec after provisioning.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl VolumeAttributesClassInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1::VolumeAttributesClass> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> VolumeAttributesClassLister {
         VolumeAttributesClassLister::new(self.informer().lister())

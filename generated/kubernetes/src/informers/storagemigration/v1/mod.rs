@@ -9,7 +9,7 @@ mod storage_version_migration;
 
 pub use storage_version_migration::StorageVersionMigrationInformer;
 
-/// Leads to the informers of `storagemigration.k8s.io/v1`.
+/// Shared informers for `storagemigration.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1Informers {
@@ -22,7 +22,7 @@ impl V1Informers {
         Self { factory }
     }
 
-    /// The informer of `StorageVersionMigration`.
+    /// Returns the informer of `StorageVersionMigration`.
     #[inline]
     pub fn storage_version_migrations(&self) -> StorageVersionMigrationInformer {
         StorageVersionMigrationInformer::new(self.factory.clone())

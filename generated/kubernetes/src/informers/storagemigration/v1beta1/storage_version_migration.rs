@@ -8,7 +8,7 @@ use genclient_runtime::k8s_openapi::api::storagemigration::v1beta1;
 
 use crate::listers::storagemigration::v1beta1::StorageVersionMigrationLister;
 
-/// The informer of [`v1beta1::StorageVersionMigration`], shared by all who ask the factory for it.
+/// The informer of [`v1beta1::StorageVersionMigration`], shared by all callers of its factory.
 ///
 /// StorageVersionMigration represents a migration of stored data to the latest storage version.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl StorageVersionMigrationInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     #[inline]
     pub fn informer(&self) -> SharedInformer<v1beta1::StorageVersionMigration> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     #[inline]
     pub fn lister(&self) -> StorageVersionMigrationLister {
         StorageVersionMigrationLister::new(self.informer().lister())

@@ -19,13 +19,13 @@ pub struct MutatingAdmissionPolicyBindingLister {
 }
 
 impl MutatingAdmissionPolicyBindingLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::MutatingAdmissionPolicyBinding>) -> Self {
         Self { lister }
     }
 
-    /// Every `MutatingAdmissionPolicyBinding` that the selector matches.
+    /// Returns the `MutatingAdmissionPolicyBinding` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(
@@ -35,18 +35,18 @@ impl MutatingAdmissionPolicyBindingLister {
         self.lister.list(selector)
     }
 
-    /// The `MutatingAdmissionPolicyBinding` of this name, if the cache holds it.
+    /// Returns the `MutatingAdmissionPolicyBinding` with this name, if it is in the cache.
     #[must_use]
     #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1::MutatingAdmissionPolicyBinding>> {
         self.lister.get(name)
     }
 
-    /// The `MutatingAdmissionPolicyBinding` of this name.
+    /// Returns the `MutatingAdmissionPolicyBinding` with this name.
     ///
     /// # Errors
     ///
-    /// Returns an error if the cache does not hold it.
+    /// Returns an error if it is not in the cache.
     #[inline]
     pub fn require(
         &self,

@@ -19,13 +19,13 @@ pub struct MutatingWebhookConfigurationLister {
 }
 
 impl MutatingWebhookConfigurationLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::MutatingWebhookConfiguration>) -> Self {
         Self { lister }
     }
 
-    /// Every `MutatingWebhookConfiguration` that the selector matches.
+    /// Returns the `MutatingWebhookConfiguration` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(
@@ -35,18 +35,18 @@ impl MutatingWebhookConfigurationLister {
         self.lister.list(selector)
     }
 
-    /// The `MutatingWebhookConfiguration` of this name, if the cache holds it.
+    /// Returns the `MutatingWebhookConfiguration` with this name, if it is in the cache.
     #[must_use]
     #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1::MutatingWebhookConfiguration>> {
         self.lister.get(name)
     }
 
-    /// The `MutatingWebhookConfiguration` of this name.
+    /// Returns the `MutatingWebhookConfiguration` with this name.
     ///
     /// # Errors
     ///
-    /// Returns an error if the cache does not hold it.
+    /// Returns an error if it is not in the cache.
     #[inline]
     pub fn require(
         &self,

@@ -19,13 +19,13 @@ pub struct ValidatingAdmissionPolicyBindingLister {
 }
 
 impl ValidatingAdmissionPolicyBindingLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::ValidatingAdmissionPolicyBinding>) -> Self {
         Self { lister }
     }
 
-    /// Every `ValidatingAdmissionPolicyBinding` that the selector matches.
+    /// Returns the `ValidatingAdmissionPolicyBinding` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(
@@ -35,18 +35,18 @@ impl ValidatingAdmissionPolicyBindingLister {
         self.lister.list(selector)
     }
 
-    /// The `ValidatingAdmissionPolicyBinding` of this name, if the cache holds it.
+    /// Returns the `ValidatingAdmissionPolicyBinding` with this name, if it is in the cache.
     #[must_use]
     #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1::ValidatingAdmissionPolicyBinding>> {
         self.lister.get(name)
     }
 
-    /// The `ValidatingAdmissionPolicyBinding` of this name.
+    /// Returns the `ValidatingAdmissionPolicyBinding` with this name.
     ///
     /// # Errors
     ///
-    /// Returns an error if the cache does not hold it.
+    /// Returns an error if it is not in the cache.
     #[inline]
     pub fn require(
         &self,

@@ -19,13 +19,13 @@ pub struct ValidatingWebhookConfigurationLister {
 }
 
 impl ValidatingWebhookConfigurationLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::ValidatingWebhookConfiguration>) -> Self {
         Self { lister }
     }
 
-    /// Every `ValidatingWebhookConfiguration` that the selector matches.
+    /// Returns the `ValidatingWebhookConfiguration` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(
@@ -35,18 +35,18 @@ impl ValidatingWebhookConfigurationLister {
         self.lister.list(selector)
     }
 
-    /// The `ValidatingWebhookConfiguration` of this name, if the cache holds it.
+    /// Returns the `ValidatingWebhookConfiguration` with this name, if it is in the cache.
     #[must_use]
     #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1::ValidatingWebhookConfiguration>> {
         self.lister.get(name)
     }
 
-    /// The `ValidatingWebhookConfiguration` of this name.
+    /// Returns the `ValidatingWebhookConfiguration` with this name.
     ///
     /// # Errors
     ///
-    /// Returns an error if the cache does not hold it.
+    /// Returns an error if it is not in the cache.
     #[inline]
     pub fn require(
         &self,

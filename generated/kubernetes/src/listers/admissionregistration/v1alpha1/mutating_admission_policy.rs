@@ -19,13 +19,13 @@ pub struct MutatingAdmissionPolicyLister {
 }
 
 impl MutatingAdmissionPolicyLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1alpha1::MutatingAdmissionPolicy>) -> Self {
         Self { lister }
     }
 
-    /// Every `MutatingAdmissionPolicy` that the selector matches.
+    /// Returns the `MutatingAdmissionPolicy` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(
@@ -35,18 +35,18 @@ impl MutatingAdmissionPolicyLister {
         self.lister.list(selector)
     }
 
-    /// The `MutatingAdmissionPolicy` of this name, if the cache holds it.
+    /// Returns the `MutatingAdmissionPolicy` with this name, if it is in the cache.
     #[must_use]
     #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1alpha1::MutatingAdmissionPolicy>> {
         self.lister.get(name)
     }
 
-    /// The `MutatingAdmissionPolicy` of this name.
+    /// Returns the `MutatingAdmissionPolicy` with this name.
     ///
     /// # Errors
     ///
-    /// Returns an error if the cache does not hold it.
+    /// Returns an error if it is not in the cache.
     #[inline]
     pub fn require(
         &self,

@@ -17,31 +17,31 @@ pub struct CustomResourceDefinitionLister {
 }
 
 impl CustomResourceDefinitionLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::CustomResourceDefinition>) -> Self {
         Self { lister }
     }
 
-    /// Every `CustomResourceDefinition` that the selector matches.
+    /// Returns the `CustomResourceDefinition` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::CustomResourceDefinition>> {
         self.lister.list(selector)
     }
 
-    /// The `CustomResourceDefinition` of this name, if the cache holds it.
+    /// Returns the `CustomResourceDefinition` with this name, if it is in the cache.
     #[must_use]
     #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1::CustomResourceDefinition>> {
         self.lister.get(name)
     }
 
-    /// The `CustomResourceDefinition` of this name.
+    /// Returns the `CustomResourceDefinition` with this name.
     ///
     /// # Errors
     ///
-    /// Returns an error if the cache does not hold it.
+    /// Returns an error if it is not in the cache.
     #[inline]
     pub fn require(
         &self,

@@ -18,20 +18,20 @@ pub struct ControllerRevisionLister {
 }
 
 impl ControllerRevisionLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::ControllerRevision>) -> Self {
         Self { lister }
     }
 
-    /// Every `ControllerRevision` that the selector matches.
+    /// Returns the `ControllerRevision` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::ControllerRevision>> {
         self.lister.list(selector)
     }
 
-    /// The `ControllerRevision` objects of one namespace.
+    /// Returns a lister of the `ControllerRevision` objects in one namespace.
     #[inline]
     pub fn controller_revisions(
         &self,

@@ -18,20 +18,20 @@ pub struct DaemonSetLister {
 }
 
 impl DaemonSetLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::DaemonSet>) -> Self {
         Self { lister }
     }
 
-    /// Every `DaemonSet` that the selector matches.
+    /// Returns the `DaemonSet` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::DaemonSet>> {
         self.lister.list(selector)
     }
 
-    /// The `DaemonSet` objects of one namespace.
+    /// Returns a lister of the `DaemonSet` objects in one namespace.
     #[inline]
     pub fn daemon_sets(&self, namespace: &str) -> NamespaceLister<v1::DaemonSet> {
         self.lister.namespace(namespace)

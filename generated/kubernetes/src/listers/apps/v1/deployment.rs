@@ -18,20 +18,20 @@ pub struct DeploymentLister {
 }
 
 impl DeploymentLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::Deployment>) -> Self {
         Self { lister }
     }
 
-    /// Every `Deployment` that the selector matches.
+    /// Returns the `Deployment` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Deployment>> {
         self.lister.list(selector)
     }
 
-    /// The `Deployment` objects of one namespace.
+    /// Returns a lister of the `Deployment` objects in one namespace.
     #[inline]
     pub fn deployments(&self, namespace: &str) -> NamespaceLister<v1::Deployment> {
         self.lister.namespace(namespace)

@@ -18,20 +18,20 @@ pub struct ReplicaSetLister {
 }
 
 impl ReplicaSetLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::ReplicaSet>) -> Self {
         Self { lister }
     }
 
-    /// Every `ReplicaSet` that the selector matches.
+    /// Returns the `ReplicaSet` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::ReplicaSet>> {
         self.lister.list(selector)
     }
 
-    /// The `ReplicaSet` objects of one namespace.
+    /// Returns a lister of the `ReplicaSet` objects in one namespace.
     #[inline]
     pub fn replica_sets(&self, namespace: &str) -> NamespaceLister<v1::ReplicaSet> {
         self.lister.namespace(namespace)

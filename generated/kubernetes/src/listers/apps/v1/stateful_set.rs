@@ -20,20 +20,20 @@ pub struct StatefulSetLister {
 }
 
 impl StatefulSetLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::StatefulSet>) -> Self {
         Self { lister }
     }
 
-    /// Every `StatefulSet` that the selector matches.
+    /// Returns the `StatefulSet` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::StatefulSet>> {
         self.lister.list(selector)
     }
 
-    /// The `StatefulSet` objects of one namespace.
+    /// Returns a lister of the `StatefulSet` objects in one namespace.
     #[inline]
     pub fn stateful_sets(&self, namespace: &str) -> NamespaceLister<v1::StatefulSet> {
         self.lister.namespace(namespace)

@@ -18,20 +18,20 @@ pub struct HorizontalPodAutoscalerLister {
 }
 
 impl HorizontalPodAutoscalerLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::HorizontalPodAutoscaler>) -> Self {
         Self { lister }
     }
 
-    /// Every `HorizontalPodAutoscaler` that the selector matches.
+    /// Returns the `HorizontalPodAutoscaler` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::HorizontalPodAutoscaler>> {
         self.lister.list(selector)
     }
 
-    /// The `HorizontalPodAutoscaler` objects of one namespace.
+    /// Returns a lister of the `HorizontalPodAutoscaler` objects in one namespace.
     #[inline]
     pub fn horizontal_pod_autoscalers(
         &self,

@@ -18,20 +18,20 @@ pub struct CronJobLister {
 }
 
 impl CronJobLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::CronJob>) -> Self {
         Self { lister }
     }
 
-    /// Every `CronJob` that the selector matches.
+    /// Returns the `CronJob` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::CronJob>> {
         self.lister.list(selector)
     }
 
-    /// The `CronJob` objects of one namespace.
+    /// Returns a lister of the `CronJob` objects in one namespace.
     #[inline]
     pub fn cron_jobs(&self, namespace: &str) -> NamespaceLister<v1::CronJob> {
         self.lister.namespace(namespace)

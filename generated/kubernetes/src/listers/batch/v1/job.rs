@@ -18,20 +18,20 @@ pub struct JobLister {
 }
 
 impl JobLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::Job>) -> Self {
         Self { lister }
     }
 
-    /// Every `Job` that the selector matches.
+    /// Returns the `Job` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Job>> {
         self.lister.list(selector)
     }
 
-    /// The `Job` objects of one namespace.
+    /// Returns a lister of the `Job` objects in one namespace.
     #[inline]
     pub fn jobs(&self, namespace: &str) -> NamespaceLister<v1::Job> {
         self.lister.namespace(namespace)

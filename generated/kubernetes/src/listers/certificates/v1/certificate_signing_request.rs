@@ -19,31 +19,31 @@ pub struct CertificateSigningRequestLister {
 }
 
 impl CertificateSigningRequestLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::CertificateSigningRequest>) -> Self {
         Self { lister }
     }
 
-    /// Every `CertificateSigningRequest` that the selector matches.
+    /// Returns the `CertificateSigningRequest` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::CertificateSigningRequest>> {
         self.lister.list(selector)
     }
 
-    /// The `CertificateSigningRequest` of this name, if the cache holds it.
+    /// Returns the `CertificateSigningRequest` with this name, if it is in the cache.
     #[must_use]
     #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1::CertificateSigningRequest>> {
         self.lister.get(name)
     }
 
-    /// The `CertificateSigningRequest` of this name.
+    /// Returns the `CertificateSigningRequest` with this name.
     ///
     /// # Errors
     ///
-    /// Returns an error if the cache does not hold it.
+    /// Returns an error if it is not in the cache.
     #[inline]
     pub fn require(
         &self,

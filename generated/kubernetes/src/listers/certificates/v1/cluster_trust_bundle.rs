@@ -19,31 +19,31 @@ pub struct ClusterTrustBundleLister {
 }
 
 impl ClusterTrustBundleLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::ClusterTrustBundle>) -> Self {
         Self { lister }
     }
 
-    /// Every `ClusterTrustBundle` that the selector matches.
+    /// Returns the `ClusterTrustBundle` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::ClusterTrustBundle>> {
         self.lister.list(selector)
     }
 
-    /// The `ClusterTrustBundle` of this name, if the cache holds it.
+    /// Returns the `ClusterTrustBundle` with this name, if it is in the cache.
     #[must_use]
     #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1::ClusterTrustBundle>> {
         self.lister.get(name)
     }
 
-    /// The `ClusterTrustBundle` of this name.
+    /// Returns the `ClusterTrustBundle` with this name.
     ///
     /// # Errors
     ///
-    /// Returns an error if the cache does not hold it.
+    /// Returns an error if it is not in the cache.
     #[inline]
     pub fn require(&self, name: &str) -> Result<Arc<v1::ClusterTrustBundle>, NotFound> {
         self.lister.require(name)

@@ -18,20 +18,20 @@ pub struct PodCertificateRequestLister {
 }
 
 impl PodCertificateRequestLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::PodCertificateRequest>) -> Self {
         Self { lister }
     }
 
-    /// Every `PodCertificateRequest` that the selector matches.
+    /// Returns the `PodCertificateRequest` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::PodCertificateRequest>> {
         self.lister.list(selector)
     }
 
-    /// The `PodCertificateRequest` objects of one namespace.
+    /// Returns a lister of the `PodCertificateRequest` objects in one namespace.
     #[inline]
     pub fn pod_certificate_requests(
         &self,

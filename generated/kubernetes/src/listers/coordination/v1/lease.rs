@@ -18,20 +18,20 @@ pub struct LeaseLister {
 }
 
 impl LeaseLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::Lease>) -> Self {
         Self { lister }
     }
 
-    /// Every `Lease` that the selector matches.
+    /// Returns the `Lease` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Lease>> {
         self.lister.list(selector)
     }
 
-    /// The `Lease` objects of one namespace.
+    /// Returns a lister of the `Lease` objects in one namespace.
     #[inline]
     pub fn leases(&self, namespace: &str) -> NamespaceLister<v1::Lease> {
         self.lister.namespace(namespace)

@@ -18,20 +18,20 @@ pub struct LeaseCandidateLister {
 }
 
 impl LeaseCandidateLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1beta1::LeaseCandidate>) -> Self {
         Self { lister }
     }
 
-    /// Every `LeaseCandidate` that the selector matches.
+    /// Returns the `LeaseCandidate` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1beta1::LeaseCandidate>> {
         self.lister.list(selector)
     }
 
-    /// The `LeaseCandidate` objects of one namespace.
+    /// Returns a lister of the `LeaseCandidate` objects in one namespace.
     #[inline]
     pub fn lease_candidates(
         &self,

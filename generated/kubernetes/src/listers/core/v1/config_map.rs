@@ -18,20 +18,20 @@ pub struct ConfigMapLister {
 }
 
 impl ConfigMapLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::ConfigMap>) -> Self {
         Self { lister }
     }
 
-    /// Every `ConfigMap` that the selector matches.
+    /// Returns the `ConfigMap` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::ConfigMap>> {
         self.lister.list(selector)
     }
 
-    /// The `ConfigMap` objects of one namespace.
+    /// Returns a lister of the `ConfigMap` objects in one namespace.
     #[inline]
     pub fn config_maps(&self, namespace: &str) -> NamespaceLister<v1::ConfigMap> {
         self.lister.namespace(namespace)

@@ -18,20 +18,20 @@ pub struct EndpointsLister {
 }
 
 impl EndpointsLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::Endpoints>) -> Self {
         Self { lister }
     }
 
-    /// Every `Endpoints` that the selector matches.
+    /// Returns the `Endpoints` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Endpoints>> {
         self.lister.list(selector)
     }
 
-    /// The `Endpoints` objects of one namespace.
+    /// Returns a lister of the `Endpoints` objects in one namespace.
     #[inline]
     pub fn endpoints(&self, namespace: &str) -> NamespaceLister<v1::Endpoints> {
         self.lister.namespace(namespace)

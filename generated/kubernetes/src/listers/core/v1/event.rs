@@ -18,20 +18,20 @@ pub struct EventLister {
 }
 
 impl EventLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::Event>) -> Self {
         Self { lister }
     }
 
-    /// Every `Event` that the selector matches.
+    /// Returns the `Event` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Event>> {
         self.lister.list(selector)
     }
 
-    /// The `Event` objects of one namespace.
+    /// Returns a lister of the `Event` objects in one namespace.
     #[inline]
     pub fn events(&self, namespace: &str) -> NamespaceLister<v1::Event> {
         self.lister.namespace(namespace)

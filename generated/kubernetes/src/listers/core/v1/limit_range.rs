@@ -18,20 +18,20 @@ pub struct LimitRangeLister {
 }
 
 impl LimitRangeLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::LimitRange>) -> Self {
         Self { lister }
     }
 
-    /// Every `LimitRange` that the selector matches.
+    /// Returns the `LimitRange` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::LimitRange>> {
         self.lister.list(selector)
     }
 
-    /// The `LimitRange` objects of one namespace.
+    /// Returns a lister of the `LimitRange` objects in one namespace.
     #[inline]
     pub fn limit_ranges(&self, namespace: &str) -> NamespaceLister<v1::LimitRange> {
         self.lister.namespace(namespace)

@@ -19,31 +19,31 @@ pub struct NamespaceLister {
 }
 
 impl NamespaceLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::Namespace>) -> Self {
         Self { lister }
     }
 
-    /// Every `Namespace` that the selector matches.
+    /// Returns the `Namespace` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Namespace>> {
         self.lister.list(selector)
     }
 
-    /// The `Namespace` of this name, if the cache holds it.
+    /// Returns the `Namespace` with this name, if it is in the cache.
     #[must_use]
     #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1::Namespace>> {
         self.lister.get(name)
     }
 
-    /// The `Namespace` of this name.
+    /// Returns the `Namespace` with this name.
     ///
     /// # Errors
     ///
-    /// Returns an error if the cache does not hold it.
+    /// Returns an error if it is not in the cache.
     #[inline]
     pub fn require(&self, name: &str) -> Result<Arc<v1::Namespace>, NotFound> {
         self.lister.require(name)

@@ -19,31 +19,31 @@ pub struct NodeLister {
 }
 
 impl NodeLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::Node>) -> Self {
         Self { lister }
     }
 
-    /// Every `Node` that the selector matches.
+    /// Returns the `Node` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Node>> {
         self.lister.list(selector)
     }
 
-    /// The `Node` of this name, if the cache holds it.
+    /// Returns the `Node` with this name, if it is in the cache.
     #[must_use]
     #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1::Node>> {
         self.lister.get(name)
     }
 
-    /// The `Node` of this name.
+    /// Returns the `Node` with this name.
     ///
     /// # Errors
     ///
-    /// Returns an error if the cache does not hold it.
+    /// Returns an error if it is not in the cache.
     #[inline]
     pub fn require(&self, name: &str) -> Result<Arc<v1::Node>, NotFound> {
         self.lister.require(name)

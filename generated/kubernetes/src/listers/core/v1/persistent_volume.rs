@@ -17,31 +17,31 @@ pub struct PersistentVolumeLister {
 }
 
 impl PersistentVolumeLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::PersistentVolume>) -> Self {
         Self { lister }
     }
 
-    /// Every `PersistentVolume` that the selector matches.
+    /// Returns the `PersistentVolume` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::PersistentVolume>> {
         self.lister.list(selector)
     }
 
-    /// The `PersistentVolume` of this name, if the cache holds it.
+    /// Returns the `PersistentVolume` with this name, if it is in the cache.
     #[must_use]
     #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1::PersistentVolume>> {
         self.lister.get(name)
     }
 
-    /// The `PersistentVolume` of this name.
+    /// Returns the `PersistentVolume` with this name.
     ///
     /// # Errors
     ///
-    /// Returns an error if the cache does not hold it.
+    /// Returns an error if it is not in the cache.
     #[inline]
     pub fn require(&self, name: &str) -> Result<Arc<v1::PersistentVolume>, NotFound> {
         self.lister.require(name)

@@ -18,20 +18,20 @@ pub struct PersistentVolumeClaimLister {
 }
 
 impl PersistentVolumeClaimLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::PersistentVolumeClaim>) -> Self {
         Self { lister }
     }
 
-    /// Every `PersistentVolumeClaim` that the selector matches.
+    /// Returns the `PersistentVolumeClaim` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::PersistentVolumeClaim>> {
         self.lister.list(selector)
     }
 
-    /// The `PersistentVolumeClaim` objects of one namespace.
+    /// Returns a lister of the `PersistentVolumeClaim` objects in one namespace.
     #[inline]
     pub fn persistent_volume_claims(
         &self,

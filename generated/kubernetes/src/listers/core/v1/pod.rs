@@ -18,20 +18,20 @@ pub struct PodLister {
 }
 
 impl PodLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::Pod>) -> Self {
         Self { lister }
     }
 
-    /// Every `Pod` that the selector matches.
+    /// Returns the `Pod` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Pod>> {
         self.lister.list(selector)
     }
 
-    /// The `Pod` objects of one namespace.
+    /// Returns a lister of the `Pod` objects in one namespace.
     #[inline]
     pub fn pods(&self, namespace: &str) -> NamespaceLister<v1::Pod> {
         self.lister.namespace(namespace)

@@ -18,20 +18,20 @@ pub struct PodTemplateLister {
 }
 
 impl PodTemplateLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::PodTemplate>) -> Self {
         Self { lister }
     }
 
-    /// Every `PodTemplate` that the selector matches.
+    /// Returns the `PodTemplate` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::PodTemplate>> {
         self.lister.list(selector)
     }
 
-    /// The `PodTemplate` objects of one namespace.
+    /// Returns a lister of the `PodTemplate` objects in one namespace.
     #[inline]
     pub fn pod_templates(&self, namespace: &str) -> NamespaceLister<v1::PodTemplate> {
         self.lister.namespace(namespace)

@@ -18,20 +18,20 @@ pub struct ReplicationControllerLister {
 }
 
 impl ReplicationControllerLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::ReplicationController>) -> Self {
         Self { lister }
     }
 
-    /// Every `ReplicationController` that the selector matches.
+    /// Returns the `ReplicationController` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::ReplicationController>> {
         self.lister.list(selector)
     }
 
-    /// The `ReplicationController` objects of one namespace.
+    /// Returns a lister of the `ReplicationController` objects in one namespace.
     #[inline]
     pub fn replication_controllers(
         &self,

@@ -18,20 +18,20 @@ pub struct ResourceQuotaLister {
 }
 
 impl ResourceQuotaLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::ResourceQuota>) -> Self {
         Self { lister }
     }
 
-    /// Every `ResourceQuota` that the selector matches.
+    /// Returns the `ResourceQuota` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::ResourceQuota>> {
         self.lister.list(selector)
     }
 
-    /// The `ResourceQuota` objects of one namespace.
+    /// Returns a lister of the `ResourceQuota` objects in one namespace.
     #[inline]
     pub fn resource_quotas(
         &self,

@@ -18,20 +18,20 @@ pub struct SecretLister {
 }
 
 impl SecretLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::Secret>) -> Self {
         Self { lister }
     }
 
-    /// Every `Secret` that the selector matches.
+    /// Returns the `Secret` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Secret>> {
         self.lister.list(selector)
     }
 
-    /// The `Secret` objects of one namespace.
+    /// Returns a lister of the `Secret` objects in one namespace.
     #[inline]
     pub fn secrets(&self, namespace: &str) -> NamespaceLister<v1::Secret> {
         self.lister.namespace(namespace)

@@ -18,20 +18,20 @@ pub struct ServiceLister {
 }
 
 impl ServiceLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::Service>) -> Self {
         Self { lister }
     }
 
-    /// Every `Service` that the selector matches.
+    /// Returns the `Service` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Service>> {
         self.lister.list(selector)
     }
 
-    /// The `Service` objects of one namespace.
+    /// Returns a lister of the `Service` objects in one namespace.
     #[inline]
     pub fn services(&self, namespace: &str) -> NamespaceLister<v1::Service> {
         self.lister.namespace(namespace)

@@ -18,20 +18,20 @@ pub struct ServiceAccountLister {
 }
 
 impl ServiceAccountLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::ServiceAccount>) -> Self {
         Self { lister }
     }
 
-    /// Every `ServiceAccount` that the selector matches.
+    /// Returns the `ServiceAccount` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::ServiceAccount>> {
         self.lister.list(selector)
     }
 
-    /// The `ServiceAccount` objects of one namespace.
+    /// Returns a lister of the `ServiceAccount` objects in one namespace.
     #[inline]
     pub fn service_accounts(
         &self,

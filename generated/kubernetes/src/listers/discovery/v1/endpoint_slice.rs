@@ -18,20 +18,20 @@ pub struct EndpointSliceLister {
 }
 
 impl EndpointSliceLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::EndpointSlice>) -> Self {
         Self { lister }
     }
 
-    /// Every `EndpointSlice` that the selector matches.
+    /// Returns the `EndpointSlice` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::EndpointSlice>> {
         self.lister.list(selector)
     }
 
-    /// The `EndpointSlice` objects of one namespace.
+    /// Returns a lister of the `EndpointSlice` objects in one namespace.
     #[inline]
     pub fn endpoint_slices(
         &self,

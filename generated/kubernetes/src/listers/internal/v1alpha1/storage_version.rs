@@ -19,31 +19,31 @@ pub struct StorageVersionLister {
 }
 
 impl StorageVersionLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1alpha1::StorageVersion>) -> Self {
         Self { lister }
     }
 
-    /// Every `StorageVersion` that the selector matches.
+    /// Returns the `StorageVersion` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1alpha1::StorageVersion>> {
         self.lister.list(selector)
     }
 
-    /// The `StorageVersion` of this name, if the cache holds it.
+    /// Returns the `StorageVersion` with this name, if it is in the cache.
     #[must_use]
     #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1alpha1::StorageVersion>> {
         self.lister.get(name)
     }
 
-    /// The `StorageVersion` of this name.
+    /// Returns the `StorageVersion` with this name.
     ///
     /// # Errors
     ///
-    /// Returns an error if the cache does not hold it.
+    /// Returns an error if it is not in the cache.
     #[inline]
     pub fn require(
         &self,

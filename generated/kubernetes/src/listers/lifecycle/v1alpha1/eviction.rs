@@ -18,20 +18,20 @@ pub struct EvictionLister {
 }
 
 impl EvictionLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1alpha1::Eviction>) -> Self {
         Self { lister }
     }
 
-    /// Every `Eviction` that the selector matches.
+    /// Returns the `Eviction` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1alpha1::Eviction>> {
         self.lister.list(selector)
     }
 
-    /// The `Eviction` objects of one namespace.
+    /// Returns a lister of the `Eviction` objects in one namespace.
     #[inline]
     pub fn evictions(&self, namespace: &str) -> NamespaceLister<v1alpha1::Eviction> {
         self.lister.namespace(namespace)

@@ -18,20 +18,20 @@ pub struct EvictionRequestLister {
 }
 
 impl EvictionRequestLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1alpha1::EvictionRequest>) -> Self {
         Self { lister }
     }
 
-    /// Every `EvictionRequest` that the selector matches.
+    /// Returns the `EvictionRequest` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1alpha1::EvictionRequest>> {
         self.lister.list(selector)
     }
 
-    /// The `EvictionRequest` objects of one namespace.
+    /// Returns a lister of the `EvictionRequest` objects in one namespace.
     #[inline]
     pub fn eviction_requests(
         &self,

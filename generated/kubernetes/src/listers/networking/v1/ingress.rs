@@ -18,20 +18,20 @@ pub struct IngressLister {
 }
 
 impl IngressLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::Ingress>) -> Self {
         Self { lister }
     }
 
-    /// Every `Ingress` that the selector matches.
+    /// Returns the `Ingress` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Ingress>> {
         self.lister.list(selector)
     }
 
-    /// The `Ingress` objects of one namespace.
+    /// Returns a lister of the `Ingress` objects in one namespace.
     #[inline]
     pub fn ingresses(&self, namespace: &str) -> NamespaceLister<v1::Ingress> {
         self.lister.namespace(namespace)

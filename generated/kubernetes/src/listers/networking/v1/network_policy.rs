@@ -18,20 +18,20 @@ pub struct NetworkPolicyLister {
 }
 
 impl NetworkPolicyLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::NetworkPolicy>) -> Self {
         Self { lister }
     }
 
-    /// Every `NetworkPolicy` that the selector matches.
+    /// Returns the `NetworkPolicy` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::NetworkPolicy>> {
         self.lister.list(selector)
     }
 
-    /// The `NetworkPolicy` objects of one namespace.
+    /// Returns a lister of the `NetworkPolicy` objects in one namespace.
     #[inline]
     pub fn network_policies(
         &self,

@@ -17,31 +17,31 @@ pub struct RuntimeClassLister {
 }
 
 impl RuntimeClassLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::RuntimeClass>) -> Self {
         Self { lister }
     }
 
-    /// Every `RuntimeClass` that the selector matches.
+    /// Returns the `RuntimeClass` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::RuntimeClass>> {
         self.lister.list(selector)
     }
 
-    /// The `RuntimeClass` of this name, if the cache holds it.
+    /// Returns the `RuntimeClass` with this name, if it is in the cache.
     #[must_use]
     #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1::RuntimeClass>> {
         self.lister.get(name)
     }
 
-    /// The `RuntimeClass` of this name.
+    /// Returns the `RuntimeClass` with this name.
     ///
     /// # Errors
     ///
-    /// Returns an error if the cache does not hold it.
+    /// Returns an error if it is not in the cache.
     #[inline]
     pub fn require(&self, name: &str) -> Result<Arc<v1::RuntimeClass>, NotFound> {
         self.lister.require(name)

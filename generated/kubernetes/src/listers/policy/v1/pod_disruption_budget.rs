@@ -18,20 +18,20 @@ pub struct PodDisruptionBudgetLister {
 }
 
 impl PodDisruptionBudgetLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::PodDisruptionBudget>) -> Self {
         Self { lister }
     }
 
-    /// Every `PodDisruptionBudget` that the selector matches.
+    /// Returns the `PodDisruptionBudget` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::PodDisruptionBudget>> {
         self.lister.list(selector)
     }
 
-    /// The `PodDisruptionBudget` objects of one namespace.
+    /// Returns a lister of the `PodDisruptionBudget` objects in one namespace.
     #[inline]
     pub fn pod_disruption_budgets(
         &self,

@@ -19,31 +19,31 @@ pub struct ClusterRoleBindingLister {
 }
 
 impl ClusterRoleBindingLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::ClusterRoleBinding>) -> Self {
         Self { lister }
     }
 
-    /// Every `ClusterRoleBinding` that the selector matches.
+    /// Returns the `ClusterRoleBinding` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::ClusterRoleBinding>> {
         self.lister.list(selector)
     }
 
-    /// The `ClusterRoleBinding` of this name, if the cache holds it.
+    /// Returns the `ClusterRoleBinding` with this name, if it is in the cache.
     #[must_use]
     #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1::ClusterRoleBinding>> {
         self.lister.get(name)
     }
 
-    /// The `ClusterRoleBinding` of this name.
+    /// Returns the `ClusterRoleBinding` with this name.
     ///
     /// # Errors
     ///
-    /// Returns an error if the cache does not hold it.
+    /// Returns an error if it is not in the cache.
     #[inline]
     pub fn require(&self, name: &str) -> Result<Arc<v1::ClusterRoleBinding>, NotFound> {
         self.lister.require(name)

@@ -18,20 +18,20 @@ pub struct RoleLister {
 }
 
 impl RoleLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::Role>) -> Self {
         Self { lister }
     }
 
-    /// Every `Role` that the selector matches.
+    /// Returns the `Role` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Role>> {
         self.lister.list(selector)
     }
 
-    /// The `Role` objects of one namespace.
+    /// Returns a lister of the `Role` objects in one namespace.
     #[inline]
     pub fn roles(&self, namespace: &str) -> NamespaceLister<v1::Role> {
         self.lister.namespace(namespace)

@@ -18,20 +18,20 @@ pub struct RoleBindingLister {
 }
 
 impl RoleBindingLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::RoleBinding>) -> Self {
         Self { lister }
     }
 
-    /// Every `RoleBinding` that the selector matches.
+    /// Returns the `RoleBinding` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::RoleBinding>> {
         self.lister.list(selector)
     }
 
-    /// The `RoleBinding` objects of one namespace.
+    /// Returns a lister of the `RoleBinding` objects in one namespace.
     #[inline]
     pub fn role_bindings(&self, namespace: &str) -> NamespaceLister<v1::RoleBinding> {
         self.lister.namespace(namespace)

@@ -18,20 +18,20 @@ pub struct ResourceClaimTemplateLister {
 }
 
 impl ResourceClaimTemplateLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::ResourceClaimTemplate>) -> Self {
         Self { lister }
     }
 
-    /// Every `ResourceClaimTemplate` that the selector matches.
+    /// Returns the `ResourceClaimTemplate` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::ResourceClaimTemplate>> {
         self.lister.list(selector)
     }
 
-    /// The `ResourceClaimTemplate` objects of one namespace.
+    /// Returns a lister of the `ResourceClaimTemplate` objects in one namespace.
     #[inline]
     pub fn resource_claim_templates(
         &self,

@@ -19,13 +19,13 @@ pub struct ResourcePoolStatusRequestLister {
 }
 
 impl ResourcePoolStatusRequestLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1alpha3::ResourcePoolStatusRequest>) -> Self {
         Self { lister }
     }
 
-    /// Every `ResourcePoolStatusRequest` that the selector matches.
+    /// Returns the `ResourcePoolStatusRequest` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(
@@ -35,18 +35,18 @@ impl ResourcePoolStatusRequestLister {
         self.lister.list(selector)
     }
 
-    /// The `ResourcePoolStatusRequest` of this name, if the cache holds it.
+    /// Returns the `ResourcePoolStatusRequest` with this name, if it is in the cache.
     #[must_use]
     #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1alpha3::ResourcePoolStatusRequest>> {
         self.lister.get(name)
     }
 
-    /// The `ResourcePoolStatusRequest` of this name.
+    /// Returns the `ResourcePoolStatusRequest` with this name.
     ///
     /// # Errors
     ///
-    /// Returns an error if the cache does not hold it.
+    /// Returns an error if it is not in the cache.
     #[inline]
     pub fn require(
         &self,

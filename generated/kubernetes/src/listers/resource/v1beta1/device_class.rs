@@ -19,31 +19,31 @@ pub struct DeviceClassLister {
 }
 
 impl DeviceClassLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1beta1::DeviceClass>) -> Self {
         Self { lister }
     }
 
-    /// Every `DeviceClass` that the selector matches.
+    /// Returns the `DeviceClass` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1beta1::DeviceClass>> {
         self.lister.list(selector)
     }
 
-    /// The `DeviceClass` of this name, if the cache holds it.
+    /// Returns the `DeviceClass` with this name, if it is in the cache.
     #[must_use]
     #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1beta1::DeviceClass>> {
         self.lister.get(name)
     }
 
-    /// The `DeviceClass` of this name.
+    /// Returns the `DeviceClass` with this name.
     ///
     /// # Errors
     ///
-    /// Returns an error if the cache does not hold it.
+    /// Returns an error if it is not in the cache.
     #[inline]
     pub fn require(&self, name: &str) -> Result<Arc<v1beta1::DeviceClass>, NotFound> {
         self.lister.require(name)

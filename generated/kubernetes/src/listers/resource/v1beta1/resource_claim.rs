@@ -18,20 +18,20 @@ pub struct ResourceClaimLister {
 }
 
 impl ResourceClaimLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1beta1::ResourceClaim>) -> Self {
         Self { lister }
     }
 
-    /// Every `ResourceClaim` that the selector matches.
+    /// Returns the `ResourceClaim` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1beta1::ResourceClaim>> {
         self.lister.list(selector)
     }
 
-    /// The `ResourceClaim` objects of one namespace.
+    /// Returns a lister of the `ResourceClaim` objects in one namespace.
     #[inline]
     pub fn resource_claims(
         &self,

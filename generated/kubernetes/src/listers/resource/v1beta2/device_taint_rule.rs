@@ -19,31 +19,31 @@ pub struct DeviceTaintRuleLister {
 }
 
 impl DeviceTaintRuleLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1beta2::DeviceTaintRule>) -> Self {
         Self { lister }
     }
 
-    /// Every `DeviceTaintRule` that the selector matches.
+    /// Returns the `DeviceTaintRule` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1beta2::DeviceTaintRule>> {
         self.lister.list(selector)
     }
 
-    /// The `DeviceTaintRule` of this name, if the cache holds it.
+    /// Returns the `DeviceTaintRule` with this name, if it is in the cache.
     #[must_use]
     #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1beta2::DeviceTaintRule>> {
         self.lister.get(name)
     }
 
-    /// The `DeviceTaintRule` of this name.
+    /// Returns the `DeviceTaintRule` with this name.
     ///
     /// # Errors
     ///
-    /// Returns an error if the cache does not hold it.
+    /// Returns an error if it is not in the cache.
     #[inline]
     pub fn require(
         &self,

@@ -19,31 +19,31 @@ pub struct PriorityClassLister {
 }
 
 impl PriorityClassLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::PriorityClass>) -> Self {
         Self { lister }
     }
 
-    /// Every `PriorityClass` that the selector matches.
+    /// Returns the `PriorityClass` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::PriorityClass>> {
         self.lister.list(selector)
     }
 
-    /// The `PriorityClass` of this name, if the cache holds it.
+    /// Returns the `PriorityClass` with this name, if it is in the cache.
     #[must_use]
     #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1::PriorityClass>> {
         self.lister.get(name)
     }
 
-    /// The `PriorityClass` of this name.
+    /// Returns the `PriorityClass` with this name.
     ///
     /// # Errors
     ///
-    /// Returns an error if the cache does not hold it.
+    /// Returns an error if it is not in the cache.
     #[inline]
     pub fn require(&self, name: &str) -> Result<Arc<v1::PriorityClass>, NotFound> {
         self.lister.require(name)

@@ -18,20 +18,20 @@ pub struct CompositePodGroupLister {
 }
 
 impl CompositePodGroupLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1alpha3::CompositePodGroup>) -> Self {
         Self { lister }
     }
 
-    /// Every `CompositePodGroup` that the selector matches.
+    /// Returns the `CompositePodGroup` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1alpha3::CompositePodGroup>> {
         self.lister.list(selector)
     }
 
-    /// The `CompositePodGroup` objects of one namespace.
+    /// Returns a lister of the `CompositePodGroup` objects in one namespace.
     #[inline]
     pub fn composite_pod_groups(
         &self,

@@ -18,20 +18,20 @@ pub struct PodGroupLister {
 }
 
 impl PodGroupLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1beta1::PodGroup>) -> Self {
         Self { lister }
     }
 
-    /// Every `PodGroup` that the selector matches.
+    /// Returns the `PodGroup` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1beta1::PodGroup>> {
         self.lister.list(selector)
     }
 
-    /// The `PodGroup` objects of one namespace.
+    /// Returns a lister of the `PodGroup` objects in one namespace.
     #[inline]
     pub fn pod_groups(&self, namespace: &str) -> NamespaceLister<v1beta1::PodGroup> {
         self.lister.namespace(namespace)

@@ -18,20 +18,20 @@ pub struct WorkloadLister {
 }
 
 impl WorkloadLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1beta1::Workload>) -> Self {
         Self { lister }
     }
 
-    /// Every `Workload` that the selector matches.
+    /// Returns the `Workload` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1beta1::Workload>> {
         self.lister.list(selector)
     }
 
-    /// The `Workload` objects of one namespace.
+    /// Returns a lister of the `Workload` objects in one namespace.
     #[inline]
     pub fn workloads(&self, namespace: &str) -> NamespaceLister<v1beta1::Workload> {
         self.lister.namespace(namespace)

@@ -18,20 +18,20 @@ pub struct CSIStorageCapacityLister {
 }
 
 impl CSIStorageCapacityLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1::CSIStorageCapacity>) -> Self {
         Self { lister }
     }
 
-    /// Every `CSIStorageCapacity` that the selector matches.
+    /// Returns the `CSIStorageCapacity` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::CSIStorageCapacity>> {
         self.lister.list(selector)
     }
 
-    /// The `CSIStorageCapacity` objects of one namespace.
+    /// Returns a lister of the `CSIStorageCapacity` objects in one namespace.
     #[inline]
     pub fn csi_storage_capacities(
         &self,

@@ -19,13 +19,13 @@ pub struct StorageVersionMigrationLister {
 }
 
 impl StorageVersionMigrationLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     #[inline]
     pub fn new(lister: Lister<v1beta1::StorageVersionMigration>) -> Self {
         Self { lister }
     }
 
-    /// Every `StorageVersionMigration` that the selector matches.
+    /// Returns the `StorageVersionMigration` objects that the selector matches.
     #[must_use]
     #[inline]
     pub fn list(
@@ -35,18 +35,18 @@ impl StorageVersionMigrationLister {
         self.lister.list(selector)
     }
 
-    /// The `StorageVersionMigration` of this name, if the cache holds it.
+    /// Returns the `StorageVersionMigration` with this name, if it is in the cache.
     #[must_use]
     #[inline]
     pub fn get(&self, name: &str) -> Option<Arc<v1beta1::StorageVersionMigration>> {
         self.lister.get(name)
     }
 
-    /// The `StorageVersionMigration` of this name.
+    /// Returns the `StorageVersionMigration` with this name.
     ///
     /// # Errors
     ///
-    /// Returns an error if the cache does not hold it.
+    /// Returns an error if it is not in the cache.
     #[inline]
     pub fn require(
         &self,

@@ -13,18 +13,18 @@ use samplecrd_apis::appcontroller::v1alpha1;
 
 use crate::apply::appcontroller::v1alpha1::{AppServiceSpecApply, AppServiceStatusApply};
 
-/// What an apply sets of a [`v1alpha1::AppService`].
+/// Server-side apply configuration for [`v1alpha1::AppService`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct AppServiceApply {
-    /// Written by itself.
+    /// Set automatically.
     #[serde(rename = "apiVersion", default)]
     pub api_version: ApiVersion<v1alpha1::AppService>,
-    /// Written by itself.
+    /// Set automatically.
     #[serde(default)]
     pub kind: Kind<v1alpha1::AppService>,
-    /// The name of the object, and what is set of its metadata.
+    /// The name of the object, and the metadata to apply.
     pub metadata: ObjectMetaApply,
     /// The application that is wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,7 +35,7 @@ pub struct AppServiceApply {
 }
 
 impl AppServiceApply {
-    /// Names the object, and sets nothing of it.
+    /// Creates a configuration that names the object and sets no field.
     pub fn new(name: impl Into<String>, namespace: impl Into<String>) -> Self {
         Self {
             api_version: ApiVersion::default(),
@@ -46,12 +46,12 @@ impl AppServiceApply {
         }
     }
 
-    /// Returns what a field manager has applied to the object.
+    /// Returns the configuration that a field manager has applied to the object.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     pub fn extract(
         object: &v1alpha1::AppService,
         field_manager: &str,
@@ -59,12 +59,12 @@ impl AppServiceApply {
         extract(object, field_manager)
     }
 
-    /// Returns what a field manager has applied to the status.
+    /// Returns the configuration that a field manager has applied to the status.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     pub fn extract_status(
         object: &v1alpha1::AppService,
         field_manager: &str,
@@ -72,7 +72,7 @@ impl AppServiceApply {
         extract_status(object, field_manager)
     }
 
-    /// Sets these labels, and no others.
+    /// Sets the labels and replaces those set before.
     pub fn labels(
         mut self,
         labels: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
@@ -81,7 +81,7 @@ impl AppServiceApply {
         self
     }
 
-    /// Sets these annotations, and no others.
+    /// Sets the annotations and replaces those set before.
     pub fn annotations(
         mut self,
         annotations: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
@@ -90,7 +90,7 @@ impl AppServiceApply {
         self
     }
 
-    /// Sets these finalizers, and no others.
+    /// Sets the finalizers and replaces those set before.
     pub fn finalizers(
         mut self,
         finalizers: impl IntoIterator<Item = impl Into<String>>,
@@ -99,7 +99,7 @@ impl AppServiceApply {
         self
     }
 
-    /// Sets these owners, and no others.
+    /// Sets the owner references and replaces those set before.
     pub fn owner_references(
         mut self,
         owners: impl IntoIterator<Item = OwnerReference>,

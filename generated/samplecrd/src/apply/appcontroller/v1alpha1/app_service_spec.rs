@@ -5,7 +5,7 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`AppServiceSpec`](samplecrd_apis::appcontroller::v1alpha1::AppServiceSpec).
+/// Server-side apply configuration for [`AppServiceSpec`](samplecrd_apis::appcontroller::v1alpha1::AppServiceSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
@@ -22,7 +22,7 @@ pub struct AppServiceSpecApply {
 }
 
 impl AppServiceSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     pub fn new() -> Self {
         Self::default()
     }

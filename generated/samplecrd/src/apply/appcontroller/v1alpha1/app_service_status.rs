@@ -6,7 +6,7 @@
 use genclient_runtime::{Deserialize, Serialize};
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
-/// What an apply sets of a [`AppServiceStatus`](samplecrd_apis::appcontroller::v1alpha1::AppServiceStatus).
+/// Server-side apply configuration for [`AppServiceStatus`](samplecrd_apis::appcontroller::v1alpha1::AppServiceStatus).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
@@ -21,7 +21,7 @@ pub struct AppServiceStatusApply {
 }
 
 impl AppServiceStatusApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     pub fn new() -> Self {
         Self::default()
     }

@@ -5,7 +5,7 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`NetworkSpec`](samplecrd_apis::samplecrd::v1::NetworkSpec).
+/// Server-side apply configuration for [`NetworkSpec`](samplecrd_apis::samplecrd::v1::NetworkSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
@@ -19,7 +19,7 @@ pub struct NetworkSpecApply {
 }
 
 impl NetworkSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     pub fn new() -> Self {
         Self::default()
     }

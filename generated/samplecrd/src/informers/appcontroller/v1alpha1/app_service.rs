@@ -8,7 +8,7 @@ use samplecrd_apis::appcontroller::v1alpha1;
 
 use crate::listers::appcontroller::v1alpha1::AppServiceLister;
 
-/// The informer of [`v1alpha1::AppService`], shared by all who ask the factory for it.
+/// The informer of [`v1alpha1::AppService`], shared by all callers of its factory.
 ///
 /// AppService describes an application that runs as one Deployment.
 #[derive(Clone, Debug)]
@@ -22,12 +22,12 @@ impl AppServiceInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     pub fn informer(&self) -> SharedInformer<v1alpha1::AppService> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     pub fn lister(&self) -> AppServiceLister {
         AppServiceLister::new(self.informer().lister())
     }

@@ -9,7 +9,7 @@ mod app_service;
 
 pub use app_service::AppServiceInformer;
 
-/// Leads to the informers of `appcontroller.k8s.io/v1alpha1`.
+/// Shared informers for `appcontroller.k8s.io/v1alpha1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1alpha1Informers {
@@ -21,7 +21,7 @@ impl V1alpha1Informers {
         Self { factory }
     }
 
-    /// The informer of `AppService`.
+    /// Returns the informer of `AppService`.
     pub fn app_services(&self) -> AppServiceInformer {
         AppServiceInformer::new(self.factory.clone())
     }

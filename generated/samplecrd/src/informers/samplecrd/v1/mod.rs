@@ -9,7 +9,7 @@ mod network;
 
 pub use network::NetworkInformer;
 
-/// Leads to the informers of `samplecrd.k8s.io/v1`.
+/// Shared informers for `samplecrd.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1Informers {
@@ -21,7 +21,7 @@ impl V1Informers {
         Self { factory }
     }
 
-    /// The informer of `Network`.
+    /// Returns the informer of `Network`.
     pub fn networks(&self) -> NetworkInformer {
         NetworkInformer::new(self.factory.clone())
     }

@@ -8,7 +8,7 @@ use samplecrd_apis::samplecrd::v1;
 
 use crate::listers::samplecrd::v1::NetworkLister;
 
-/// The informer of [`v1::Network`], shared by all who ask the factory for it.
+/// The informer of [`v1::Network`], shared by all callers of its factory.
 ///
 /// Network describes a network that the provider must hold.
 #[derive(Clone, Debug)]
@@ -22,12 +22,12 @@ impl NetworkInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     pub fn informer(&self) -> SharedInformer<v1::Network> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     pub fn lister(&self) -> NetworkLister {
         NetworkLister::new(self.informer().lister())
     }

@@ -18,18 +18,18 @@ pub struct AppServiceLister {
 }
 
 impl AppServiceLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     pub fn new(lister: Lister<v1alpha1::AppService>) -> Self {
         Self { lister }
     }
 
-    /// Every `AppService` that the selector matches.
+    /// Returns the `AppService` objects that the selector matches.
     #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1alpha1::AppService>> {
         self.lister.list(selector)
     }
 
-    /// The `AppService` objects of one namespace.
+    /// Returns a lister of the `AppService` objects in one namespace.
     pub fn app_services(
         &self,
         namespace: &str,

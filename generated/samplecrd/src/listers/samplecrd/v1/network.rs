@@ -18,18 +18,18 @@ pub struct NetworkLister {
 }
 
 impl NetworkLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     pub fn new(lister: Lister<v1::Network>) -> Self {
         Self { lister }
     }
 
-    /// Every `Network` that the selector matches.
+    /// Returns the `Network` objects that the selector matches.
     #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Network>> {
         self.lister.list(selector)
     }
 
-    /// The `Network` objects of one namespace.
+    /// Returns a lister of the `Network` objects in one namespace.
     pub fn networks(&self, namespace: &str) -> NamespaceLister<v1::Network> {
         self.lister.namespace(namespace)
     }

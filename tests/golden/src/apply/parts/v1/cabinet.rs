@@ -15,18 +15,18 @@ use golden_apis::parts as v1;
 
 use crate::apply::parts::v1::{CabinetSpecApply, StatusApply};
 
-/// What an apply sets of a [`v1::Cabinet`].
+/// Server-side apply configuration for [`v1::Cabinet`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
 pub struct CabinetApply {
-    /// Written by itself.
+    /// Set automatically.
     #[serde(rename = "apiVersion", default)]
     pub api_version: ApiVersion<v1::Cabinet>,
-    /// Written by itself.
+    /// Set automatically.
     #[serde(default)]
     pub kind: Kind<v1::Cabinet>,
-    /// The name of the object, and what is set of its metadata.
+    /// The name of the object, and the metadata to apply.
     pub metadata: ObjectMetaApply,
     /// What is wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,7 +40,7 @@ pub struct CabinetApply {
 }
 
 impl CabinetApply {
-    /// Names the object, and sets nothing of it.
+    /// Creates a configuration that names the object and sets no field.
     pub fn new(name: impl Into<String>, namespace: impl Into<String>) -> Self {
         Self {
             api_version: ApiVersion::default(),
@@ -52,12 +52,12 @@ impl CabinetApply {
         }
     }
 
-    /// Returns what a field manager has applied to the object.
+    /// Returns the configuration that a field manager has applied to the object.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     pub fn extract(
         object: &v1::Cabinet,
         field_manager: &str,
@@ -65,12 +65,12 @@ impl CabinetApply {
         extract(object, field_manager)
     }
 
-    /// Returns what a field manager has applied to the status.
+    /// Returns the configuration that a field manager has applied to the status.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     pub fn extract_status(
         object: &v1::Cabinet,
         field_manager: &str,
@@ -78,7 +78,7 @@ impl CabinetApply {
         extract_status(object, field_manager)
     }
 
-    /// Sets these labels, and no others.
+    /// Sets the labels and replaces those set before.
     pub fn labels(
         mut self,
         labels: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
@@ -87,7 +87,7 @@ impl CabinetApply {
         self
     }
 
-    /// Sets these annotations, and no others.
+    /// Sets the annotations and replaces those set before.
     pub fn annotations(
         mut self,
         annotations: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
@@ -96,7 +96,7 @@ impl CabinetApply {
         self
     }
 
-    /// Sets these finalizers, and no others.
+    /// Sets the finalizers and replaces those set before.
     pub fn finalizers(
         mut self,
         finalizers: impl IntoIterator<Item = impl Into<String>>,
@@ -105,7 +105,7 @@ impl CabinetApply {
         self
     }
 
-    /// Sets these owners, and no others.
+    /// Sets the owner references and replaces those set before.
     pub fn owner_references(
         mut self,
         owners: impl IntoIterator<Item = OwnerReference>,

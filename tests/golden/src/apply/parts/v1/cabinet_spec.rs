@@ -17,7 +17,7 @@ use crate::apply::parts::v1::{
     BoardApply, BoltApply, DrawerApply, LabelApply, PersonApply, SizeApply,
 };
 
-/// What an apply sets of a [`CabinetSpec`](golden_apis::parts::CabinetSpec).
+/// Server-side apply configuration for [`CabinetSpec`](golden_apis::parts::CabinetSpec).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "camelCase")]
 #[must_use]
@@ -106,7 +106,7 @@ pub struct CabinetSpecApply {
 }
 
 impl CabinetSpecApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     pub fn new() -> Self {
         Self::default()
     }

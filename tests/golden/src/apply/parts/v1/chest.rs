@@ -12,18 +12,18 @@ use golden_apis::parts as v1;
 
 use crate::apply::parts::v1::{BoardApply, DrawerApply, RightBoardApply};
 
-/// What an apply sets of a [`v1::Chest`].
+/// Server-side apply configuration for [`v1::Chest`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct ChestApply {
-    /// Written by itself.
+    /// Set automatically.
     #[serde(rename = "apiVersion", default)]
     pub api_version: ApiVersion<v1::Chest>,
-    /// Written by itself.
+    /// Set automatically.
     #[serde(default)]
     pub kind: Kind<v1::Chest>,
-    /// The name of the object, and what is set of its metadata.
+    /// The name of the object, and the metadata to apply.
     pub metadata: ObjectMetaApply,
     /// A part that another kind has too.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,7 +37,7 @@ pub struct ChestApply {
 }
 
 impl ChestApply {
-    /// Names the object, and sets nothing of it.
+    /// Creates a configuration that names the object and sets no field.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             api_version: ApiVersion::default(),
@@ -49,12 +49,12 @@ impl ChestApply {
         }
     }
 
-    /// Returns what a field manager has applied to the object.
+    /// Returns the configuration that a field manager has applied to the object.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     pub fn extract(
         object: &v1::Chest,
         field_manager: &str,
@@ -62,7 +62,7 @@ impl ChestApply {
         extract(object, field_manager)
     }
 
-    /// Sets these labels, and no others.
+    /// Sets the labels and replaces those set before.
     pub fn labels(
         mut self,
         labels: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
@@ -71,7 +71,7 @@ impl ChestApply {
         self
     }
 
-    /// Sets these annotations, and no others.
+    /// Sets the annotations and replaces those set before.
     pub fn annotations(
         mut self,
         annotations: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
@@ -80,7 +80,7 @@ impl ChestApply {
         self
     }
 
-    /// Sets these finalizers, and no others.
+    /// Sets the finalizers and replaces those set before.
     pub fn finalizers(
         mut self,
         finalizers: impl IntoIterator<Item = impl Into<String>>,
@@ -89,7 +89,7 @@ impl ChestApply {
         self
     }
 
-    /// Sets these owners, and no others.
+    /// Sets the owner references and replaces those set before.
     pub fn owner_references(
         mut self,
         owners: impl IntoIterator<Item = OwnerReference>,

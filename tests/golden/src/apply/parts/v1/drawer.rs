@@ -7,7 +7,7 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::parts::v1::BoardApply;
 
-/// What an apply sets of a [`Drawer`](golden_apis::parts::Drawer).
+/// Server-side apply configuration for [`Drawer`](golden_apis::parts::Drawer).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
@@ -21,7 +21,7 @@ pub struct DrawerApply {
 }
 
 impl DrawerApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     pub fn new() -> Self {
         Self::default()
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`Person`](golden_apis::parts::Person).
+/// Server-side apply configuration for [`Person`](golden_apis::parts::Person).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde", rename_all = "SCREAMING_SNAKE_CASE")]
 #[must_use]
@@ -21,7 +21,7 @@ pub struct PersonApply {
 }
 
 impl PersonApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     pub fn new() -> Self {
         Self::default()
     }

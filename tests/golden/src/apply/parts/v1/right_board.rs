@@ -7,7 +7,7 @@ use genclient_runtime::{Deserialize, Serialize};
 
 use crate::apply::parts::v1::ThingApply;
 
-/// What an apply sets of a [`Board`](golden_apis::parts::right::Board).
+/// Server-side apply configuration for [`Board`](golden_apis::parts::right::Board).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
@@ -18,7 +18,7 @@ pub struct RightBoardApply {
 }
 
 impl RightBoardApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     pub fn new() -> Self {
         Self::default()
     }

@@ -5,7 +5,7 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`Size`](golden_apis::parts::Size).
+/// Server-side apply configuration for [`Size`](golden_apis::parts::Size).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
@@ -19,7 +19,7 @@ pub struct SizeApply {
 }
 
 impl SizeApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     pub fn new() -> Self {
         Self::default()
     }

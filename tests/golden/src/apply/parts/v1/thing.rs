@@ -5,7 +5,7 @@
 
 use genclient_runtime::{Deserialize, Serialize};
 
-/// What an apply sets of a [`Thing`](golden_apis::parts::right::Thing).
+/// Server-side apply configuration for [`Thing`](golden_apis::parts::right::Thing).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
@@ -16,7 +16,7 @@ pub struct ThingApply {
 }
 
 impl ThingApply {
-    /// Sets nothing.
+    /// Creates a configuration that sets no field.
     pub fn new() -> Self {
         Self::default()
     }

@@ -14,18 +14,18 @@ use golden_apis::shapes as v1;
 use crate::apply::parts::v1::StatusApply;
 use crate::apply::shapes::v1::SpecApply;
 
-/// What an apply sets of a [`v1::House`].
+/// Server-side apply configuration for [`v1::House`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct HouseApply {
-    /// Written by itself.
+    /// Set automatically.
     #[serde(rename = "apiVersion", default)]
     pub api_version: ApiVersion<v1::House>,
-    /// Written by itself.
+    /// Set automatically.
     #[serde(default)]
     pub kind: Kind<v1::House>,
-    /// The name of the object, and what is set of its metadata.
+    /// The name of the object, and the metadata to apply.
     pub metadata: ObjectMetaApply,
     /// What is wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,7 +36,7 @@ pub struct HouseApply {
 }
 
 impl HouseApply {
-    /// Names the object, and sets nothing of it.
+    /// Creates a configuration that names the object and sets no field.
     pub fn new(name: impl Into<String>, namespace: impl Into<String>) -> Self {
         Self {
             api_version: ApiVersion::default(),
@@ -47,12 +47,12 @@ impl HouseApply {
         }
     }
 
-    /// Returns what a field manager has applied to the object.
+    /// Returns the configuration that a field manager has applied to the object.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     pub fn extract(
         object: &v1::House,
         field_manager: &str,
@@ -60,12 +60,12 @@ impl HouseApply {
         extract(object, field_manager)
     }
 
-    /// Returns what a field manager has applied to the status.
+    /// Returns the configuration that a field manager has applied to the status.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     pub fn extract_status(
         object: &v1::House,
         field_manager: &str,
@@ -73,7 +73,7 @@ impl HouseApply {
         extract_status(object, field_manager)
     }
 
-    /// Sets these labels, and no others.
+    /// Sets the labels and replaces those set before.
     pub fn labels(
         mut self,
         labels: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
@@ -82,7 +82,7 @@ impl HouseApply {
         self
     }
 
-    /// Sets these annotations, and no others.
+    /// Sets the annotations and replaces those set before.
     pub fn annotations(
         mut self,
         annotations: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
@@ -91,7 +91,7 @@ impl HouseApply {
         self
     }
 
-    /// Sets these finalizers, and no others.
+    /// Sets the finalizers and replaces those set before.
     pub fn finalizers(
         mut self,
         finalizers: impl IntoIterator<Item = impl Into<String>>,
@@ -100,7 +100,7 @@ impl HouseApply {
         self
     }
 
-    /// Sets these owners, and no others.
+    /// Sets the owner references and replaces those set before.
     pub fn owner_references(
         mut self,
         owners: impl IntoIterator<Item = OwnerReference>,

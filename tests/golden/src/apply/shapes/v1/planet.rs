@@ -12,18 +12,18 @@ use golden_apis::shapes as v1;
 
 use crate::apply::shapes::v1::SpecApply;
 
-/// What an apply sets of a [`v1::Planet`].
+/// Server-side apply configuration for [`v1::Planet`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "genclient_runtime::serde")]
 #[must_use]
 pub struct PlanetApply {
-    /// Written by itself.
+    /// Set automatically.
     #[serde(rename = "apiVersion", default)]
     pub api_version: ApiVersion<v1::Planet>,
-    /// Written by itself.
+    /// Set automatically.
     #[serde(default)]
     pub kind: Kind<v1::Planet>,
-    /// The name of the object, and what is set of its metadata.
+    /// The name of the object, and the metadata to apply.
     pub metadata: ObjectMetaApply,
     /// What is wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,7 +31,7 @@ pub struct PlanetApply {
 }
 
 impl PlanetApply {
-    /// Names the object, and sets nothing of it.
+    /// Creates a configuration that names the object and sets no field.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             api_version: ApiVersion::default(),
@@ -41,12 +41,12 @@ impl PlanetApply {
         }
     }
 
-    /// Returns what a field manager has applied to the object.
+    /// Returns the configuration that a field manager has applied to the object.
     ///
     /// # Errors
     ///
-    /// Returns an error if the object has no `managedFields`, or if this type cannot hold just what was
-    /// applied.
+    /// Returns an error if the object has no `managedFields`, or if this type cannot hold exactly the
+    /// applied fields.
     pub fn extract(
         object: &v1::Planet,
         field_manager: &str,
@@ -54,7 +54,7 @@ impl PlanetApply {
         extract(object, field_manager)
     }
 
-    /// Sets these labels, and no others.
+    /// Sets the labels and replaces those set before.
     pub fn labels(
         mut self,
         labels: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
@@ -63,7 +63,7 @@ impl PlanetApply {
         self
     }
 
-    /// Sets these annotations, and no others.
+    /// Sets the annotations and replaces those set before.
     pub fn annotations(
         mut self,
         annotations: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
@@ -72,7 +72,7 @@ impl PlanetApply {
         self
     }
 
-    /// Sets these finalizers, and no others.
+    /// Sets the finalizers and replaces those set before.
     pub fn finalizers(
         mut self,
         finalizers: impl IntoIterator<Item = impl Into<String>>,
@@ -81,7 +81,7 @@ impl PlanetApply {
         self
     }
 
-    /// Sets these owners, and no others.
+    /// Sets the owner references and replaces those set before.
     pub fn owner_references(
         mut self,
         owners: impl IntoIterator<Item = OwnerReference>,

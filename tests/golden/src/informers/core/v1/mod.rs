@@ -9,7 +9,7 @@ mod parcel;
 
 pub use parcel::ParcelInformer;
 
-/// Leads to the informers of `v1`.
+/// Shared informers for `v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1Informers {
@@ -21,7 +21,7 @@ impl V1Informers {
         Self { factory }
     }
 
-    /// The informer of `Parcel`.
+    /// Returns the informer of `Parcel`.
     pub fn parcels(&self) -> ParcelInformer {
         ParcelInformer::new(self.factory.clone())
     }

@@ -8,7 +8,7 @@ use golden_apis::core as v1;
 
 use crate::listers::core::v1::ParcelLister;
 
-/// The informer of [`v1::Parcel`], shared by all who ask the factory for it.
+/// The informer of [`v1::Parcel`], shared by all callers of its factory.
 ///
 /// Parcel is a kind that an aggregated API server would have: it has no CRD and can only be read.
 #[derive(Clone, Debug)]
@@ -22,12 +22,12 @@ impl ParcelInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     pub fn informer(&self) -> SharedInformer<v1::Parcel> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     pub fn lister(&self) -> ParcelLister {
         ParcelLister::new(self.informer().lister())
     }

@@ -8,7 +8,7 @@ use golden_apis::parts as v1;
 
 use crate::listers::parts::v1::ChestLister;
 
-/// The informer of [`v1::Chest`], shared by all who ask the factory for it.
+/// The informer of [`v1::Chest`], shared by all callers of its factory.
 ///
 /// Chest has some of the same parts.
 #[derive(Clone, Debug)]
@@ -22,12 +22,12 @@ impl ChestInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     pub fn informer(&self) -> SharedInformer<v1::Chest> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     pub fn lister(&self) -> ChestLister {
         ChestLister::new(self.informer().lister())
     }

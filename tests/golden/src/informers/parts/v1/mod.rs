@@ -11,7 +11,7 @@ mod chest;
 pub use cabinet::CabinetInformer;
 pub use chest::ChestInformer;
 
-/// Leads to the informers of `parts.example.com/v1`.
+/// Shared informers for `parts.example.com/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1Informers {
@@ -23,12 +23,12 @@ impl V1Informers {
         Self { factory }
     }
 
-    /// The informer of `Cabinet`.
+    /// Returns the informer of `Cabinet`.
     pub fn cabinets(&self) -> CabinetInformer {
         CabinetInformer::new(self.factory.clone())
     }
 
-    /// The informer of `Chest`.
+    /// Returns the informer of `Chest`.
     pub fn chests(&self) -> ChestInformer {
         ChestInformer::new(self.factory.clone())
     }

@@ -8,7 +8,7 @@ use golden_apis::shapes as v1;
 
 use crate::listers::shapes::v1::HouseLister;
 
-/// The informer of [`v1::House`], shared by all who ask the factory for it.
+/// The informer of [`v1::House`], shared by all callers of its factory.
 ///
 /// House stands in a namespace and has a status, a list type and every verb.
 #[derive(Clone, Debug)]
@@ -22,12 +22,12 @@ impl HouseInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     pub fn informer(&self) -> SharedInformer<v1::House> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     pub fn lister(&self) -> HouseLister {
         HouseLister::new(self.informer().lister())
     }

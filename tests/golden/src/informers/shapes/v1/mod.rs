@@ -11,7 +11,7 @@ mod planet;
 pub use house::HouseInformer;
 pub use planet::PlanetInformer;
 
-/// Leads to the informers of `shapes.example.com/v1`.
+/// Shared informers for `shapes.example.com/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1Informers {
@@ -23,12 +23,12 @@ impl V1Informers {
         Self { factory }
     }
 
-    /// The informer of `House`.
+    /// Returns the informer of `House`.
     pub fn houses(&self) -> HouseInformer {
         HouseInformer::new(self.factory.clone())
     }
 
-    /// The informer of `Planet`.
+    /// Returns the informer of `Planet`.
     pub fn planets(&self) -> PlanetInformer {
         PlanetInformer::new(self.factory.clone())
     }

@@ -8,7 +8,7 @@ use golden_apis::shapes as v1;
 
 use crate::listers::shapes::v1::PlanetLister;
 
-/// The informer of [`v1::Planet`], shared by all who ask the factory for it.
+/// The informer of [`v1::Planet`], shared by all callers of its factory.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct PlanetInformer {
@@ -20,12 +20,12 @@ impl PlanetInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     pub fn informer(&self) -> SharedInformer<v1::Planet> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     pub fn lister(&self) -> PlanetLister {
         PlanetLister::new(self.informer().lister())
     }

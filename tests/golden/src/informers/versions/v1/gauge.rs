@@ -8,7 +8,7 @@ use golden_apis::versions::v1;
 
 use crate::listers::versions::v1::GaugeLister;
 
-/// The informer of [`v1::Gauge`], shared by all who ask the factory for it.
+/// The informer of [`v1::Gauge`], shared by all callers of its factory.
 ///
 /// Gauge, as it is stored.
 #[derive(Clone, Debug)]
@@ -22,12 +22,12 @@ impl GaugeInformer {
         Self { factory }
     }
 
-    /// The informer itself: handlers, indexes, the store.
+    /// Returns the shared informer, which has the event handlers, the indexes and the store.
     pub fn informer(&self) -> SharedInformer<v1::Gauge> {
         self.factory.informer()
     }
 
-    /// Typed reads from the informer's cache.
+    /// Returns a lister, which reads the informer's cache.
     pub fn lister(&self) -> GaugeLister {
         GaugeLister::new(self.informer().lister())
     }

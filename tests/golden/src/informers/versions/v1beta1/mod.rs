@@ -9,7 +9,7 @@ mod gauge;
 
 pub use gauge::GaugeInformer;
 
-/// Leads to the informers of `versions.example.com/v1beta1`.
+/// Shared informers for `versions.example.com/v1beta1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct V1beta1Informers {
@@ -21,7 +21,7 @@ impl V1beta1Informers {
         Self { factory }
     }
 
-    /// The informer of `Gauge`.
+    /// Returns the informer of `Gauge`.
     pub fn gauges(&self) -> GaugeInformer {
         GaugeInformer::new(self.factory.clone())
     }

@@ -18,18 +18,18 @@ pub struct ParcelLister {
 }
 
 impl ParcelLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     pub fn new(lister: Lister<v1::Parcel>) -> Self {
         Self { lister }
     }
 
-    /// Every `Parcel` that the selector matches.
+    /// Returns the `Parcel` objects that the selector matches.
     #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Parcel>> {
         self.lister.list(selector)
     }
 
-    /// The `Parcel` objects of one namespace.
+    /// Returns a lister of the `Parcel` objects in one namespace.
     pub fn parcels(&self, namespace: &str) -> NamespaceLister<v1::Parcel> {
         self.lister.namespace(namespace)
     }

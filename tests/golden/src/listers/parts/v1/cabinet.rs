@@ -18,18 +18,18 @@ pub struct CabinetLister {
 }
 
 impl CabinetLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     pub fn new(lister: Lister<v1::Cabinet>) -> Self {
         Self { lister }
     }
 
-    /// Every `Cabinet` that the selector matches.
+    /// Returns the `Cabinet` objects that the selector matches.
     #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Cabinet>> {
         self.lister.list(selector)
     }
 
-    /// The `Cabinet` objects of one namespace.
+    /// Returns a lister of the `Cabinet` objects in one namespace.
     pub fn cabinets(&self, namespace: &str) -> NamespaceLister<v1::Cabinet> {
         self.lister.namespace(namespace)
     }

@@ -19,28 +19,28 @@ pub struct ChestLister {
 }
 
 impl ChestLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     pub fn new(lister: Lister<v1::Chest>) -> Self {
         Self { lister }
     }
 
-    /// Every `Chest` that the selector matches.
+    /// Returns the `Chest` objects that the selector matches.
     #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Chest>> {
         self.lister.list(selector)
     }
 
-    /// The `Chest` of this name, if the cache holds it.
+    /// Returns the `Chest` with this name, if it is in the cache.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Arc<v1::Chest>> {
         self.lister.get(name)
     }
 
-    /// The `Chest` of this name.
+    /// Returns the `Chest` with this name.
     ///
     /// # Errors
     ///
-    /// Returns an error if the cache does not hold it.
+    /// Returns an error if it is not in the cache.
     pub fn require(&self, name: &str) -> Result<Arc<v1::Chest>, NotFound> {
         self.lister.require(name)
     }

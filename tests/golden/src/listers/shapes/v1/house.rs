@@ -18,18 +18,18 @@ pub struct HouseLister {
 }
 
 impl HouseLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     pub fn new(lister: Lister<v1::House>) -> Self {
         Self { lister }
     }
 
-    /// Every `House` that the selector matches.
+    /// Returns the `House` objects that the selector matches.
     #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::House>> {
         self.lister.list(selector)
     }
 
-    /// The `House` objects of one namespace.
+    /// Returns a lister of the `House` objects in one namespace.
     pub fn houses(&self, namespace: &str) -> NamespaceLister<v1::House> {
         self.lister.namespace(namespace)
     }

@@ -17,28 +17,28 @@ pub struct PlanetLister {
 }
 
 impl PlanetLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     pub fn new(lister: Lister<v1::Planet>) -> Self {
         Self { lister }
     }
 
-    /// Every `Planet` that the selector matches.
+    /// Returns the `Planet` objects that the selector matches.
     #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Planet>> {
         self.lister.list(selector)
     }
 
-    /// The `Planet` of this name, if the cache holds it.
+    /// Returns the `Planet` with this name, if it is in the cache.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Arc<v1::Planet>> {
         self.lister.get(name)
     }
 
-    /// The `Planet` of this name.
+    /// Returns the `Planet` with this name.
     ///
     /// # Errors
     ///
-    /// Returns an error if the cache does not hold it.
+    /// Returns an error if it is not in the cache.
     pub fn require(&self, name: &str) -> Result<Arc<v1::Planet>, NotFound> {
         self.lister.require(name)
     }

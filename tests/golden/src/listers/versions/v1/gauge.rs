@@ -18,18 +18,18 @@ pub struct GaugeLister {
 }
 
 impl GaugeLister {
-    /// Reads from this cache.
+    /// Creates a lister that reads through the generic one.
     pub fn new(lister: Lister<v1::Gauge>) -> Self {
         Self { lister }
     }
 
-    /// Every `Gauge` that the selector matches.
+    /// Returns the `Gauge` objects that the selector matches.
     #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Arc<v1::Gauge>> {
         self.lister.list(selector)
     }
 
-    /// The `Gauge` objects of one namespace.
+    /// Returns a lister of the `Gauge` objects in one namespace.
     pub fn gauges(&self, namespace: &str) -> NamespaceLister<v1::Gauge> {
         self.lister.namespace(namespace)
     }

@@ -19,7 +19,7 @@ pub use validating_admission_policy::ValidatingAdmissionPolicyClient;
 pub use validating_admission_policy_binding::ValidatingAdmissionPolicyBindingClient;
 pub use validating_webhook_configuration::ValidatingWebhookConfigurationClient;
 
-/// Leads to the typed clients of `admissionregistration.k8s.io/v1`.
+/// Typed clients for `admissionregistration.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AdmissionregistrationV1Client {
@@ -27,19 +27,19 @@ pub struct AdmissionregistrationV1Client {
 }
 
 impl AdmissionregistrationV1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `MutatingAdmissionPolicy` objects of the cluster.
+    /// Returns a client for the `MutatingAdmissionPolicy` objects of the cluster.
     #[inline]
     pub fn mutating_admission_policies(&self) -> MutatingAdmissionPolicyClient {
         MutatingAdmissionPolicyClient::new(self.client.clone())
     }
 
-    /// The `MutatingAdmissionPolicyBinding` objects of the cluster.
+    /// Returns a client for the `MutatingAdmissionPolicyBinding` objects of the cluster.
     #[inline]
     pub fn mutating_admission_policy_bindings(
         &self,
@@ -47,19 +47,19 @@ impl AdmissionregistrationV1Client {
         MutatingAdmissionPolicyBindingClient::new(self.client.clone())
     }
 
-    /// The `MutatingWebhookConfiguration` objects of the cluster.
+    /// Returns a client for the `MutatingWebhookConfiguration` objects of the cluster.
     #[inline]
     pub fn mutating_webhook_configurations(&self) -> MutatingWebhookConfigurationClient {
         MutatingWebhookConfigurationClient::new(self.client.clone())
     }
 
-    /// The `ValidatingAdmissionPolicy` objects of the cluster.
+    /// Returns a client for the `ValidatingAdmissionPolicy` objects of the cluster.
     #[inline]
     pub fn validating_admission_policies(&self) -> ValidatingAdmissionPolicyClient {
         ValidatingAdmissionPolicyClient::new(self.client.clone())
     }
 
-    /// The `ValidatingAdmissionPolicyBinding` objects of the cluster.
+    /// Returns a client for the `ValidatingAdmissionPolicyBinding` objects of the cluster.
     #[inline]
     pub fn validating_admission_policy_bindings(
         &self,
@@ -67,7 +67,7 @@ impl AdmissionregistrationV1Client {
         ValidatingAdmissionPolicyBindingClient::new(self.client.clone())
     }
 
-    /// The `ValidatingWebhookConfiguration` objects of the cluster.
+    /// Returns a client for the `ValidatingWebhookConfiguration` objects of the cluster.
     #[inline]
     pub fn validating_webhook_configurations(
         &self,
@@ -75,7 +75,7 @@ impl AdmissionregistrationV1Client {
         ValidatingWebhookConfigurationClient::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

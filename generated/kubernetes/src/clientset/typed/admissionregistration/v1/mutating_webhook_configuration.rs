@@ -23,7 +23,7 @@ pub struct MutatingWebhookConfigurationClient {
 }
 
 impl MutatingWebhookConfigurationClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
@@ -39,7 +39,7 @@ impl MutatingWebhookConfigurationClient {
         self.client.create(object)
     }
 
-    /// Replaces the `MutatingWebhookConfiguration`; its resource version must be the current one.
+    /// Replaces the `MutatingWebhookConfiguration`. Its resource version must be current.
     #[inline]
     pub fn update(
         &self,
@@ -48,25 +48,25 @@ impl MutatingWebhookConfigurationClient {
         self.client.update(object)
     }
 
-    /// Deletes the `MutatingWebhookConfiguration` of this name.
+    /// Deletes the `MutatingWebhookConfiguration` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::MutatingWebhookConfiguration> {
         self.client.delete(name)
     }
 
-    /// Deletes every `MutatingWebhookConfiguration` that the parameters select.
+    /// Deletes the `MutatingWebhookConfiguration` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `MutatingWebhookConfiguration` of this name.
+    /// Reads the `MutatingWebhookConfiguration` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::MutatingWebhookConfiguration> {
         self.client.get(name)
     }
 
-    /// Reads every `MutatingWebhookConfiguration` that the parameters select.
+    /// Lists the `MutatingWebhookConfiguration` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -75,13 +75,13 @@ impl MutatingWebhookConfigurationClient {
         self.client.list(params)
     }
 
-    /// Reads every `MutatingWebhookConfiguration` that the parameters select, page by page.
+    /// Lists the `MutatingWebhookConfiguration` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::MutatingWebhookConfiguration> {
         self.client.pages(params)
     }
 
-    /// Follows every `MutatingWebhookConfiguration` that the parameters select; resumes by itself.
+    /// Watches the `MutatingWebhookConfiguration` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(
         &self,
@@ -90,7 +90,7 @@ impl MutatingWebhookConfigurationClient {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `MutatingWebhookConfiguration` of this name.
+    /// Patches the `MutatingWebhookConfiguration` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -100,7 +100,7 @@ impl MutatingWebhookConfigurationClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `MutatingWebhookConfiguration` of this name, again after a conflict.
+    /// Reads the `MutatingWebhookConfiguration`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -128,7 +128,7 @@ impl MutatingWebhookConfigurationClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::MutatingWebhookConfiguration> {

@@ -23,7 +23,7 @@ pub struct ValidatingAdmissionPolicyBindingClient {
 }
 
 impl ValidatingAdmissionPolicyBindingClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
@@ -39,7 +39,7 @@ impl ValidatingAdmissionPolicyBindingClient {
         self.client.create(object)
     }
 
-    /// Replaces the `ValidatingAdmissionPolicyBinding`; its resource version must be the current one.
+    /// Replaces the `ValidatingAdmissionPolicyBinding`. Its resource version must be current.
     #[inline]
     pub fn update(
         &self,
@@ -48,25 +48,25 @@ impl ValidatingAdmissionPolicyBindingClient {
         self.client.update(object)
     }
 
-    /// Deletes the `ValidatingAdmissionPolicyBinding` of this name.
+    /// Deletes the `ValidatingAdmissionPolicyBinding` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::ValidatingAdmissionPolicyBinding> {
         self.client.delete(name)
     }
 
-    /// Deletes every `ValidatingAdmissionPolicyBinding` that the parameters select.
+    /// Deletes the `ValidatingAdmissionPolicyBinding` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `ValidatingAdmissionPolicyBinding` of this name.
+    /// Reads the `ValidatingAdmissionPolicyBinding` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::ValidatingAdmissionPolicyBinding> {
         self.client.get(name)
     }
 
-    /// Reads every `ValidatingAdmissionPolicyBinding` that the parameters select.
+    /// Lists the `ValidatingAdmissionPolicyBinding` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -75,7 +75,7 @@ impl ValidatingAdmissionPolicyBindingClient {
         self.client.list(params)
     }
 
-    /// Reads every `ValidatingAdmissionPolicyBinding` that the parameters select, page by page.
+    /// Lists the `ValidatingAdmissionPolicyBinding` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(
         &self,
@@ -84,7 +84,7 @@ impl ValidatingAdmissionPolicyBindingClient {
         self.client.pages(params)
     }
 
-    /// Follows every `ValidatingAdmissionPolicyBinding` that the parameters select; resumes by itself.
+    /// Watches the `ValidatingAdmissionPolicyBinding` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(
         &self,
@@ -93,7 +93,7 @@ impl ValidatingAdmissionPolicyBindingClient {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `ValidatingAdmissionPolicyBinding` of this name.
+    /// Patches the `ValidatingAdmissionPolicyBinding` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -103,7 +103,7 @@ impl ValidatingAdmissionPolicyBindingClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `ValidatingAdmissionPolicyBinding` of this name, again after a conflict.
+    /// Reads the `ValidatingAdmissionPolicyBinding`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -131,7 +131,7 @@ impl ValidatingAdmissionPolicyBindingClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::ValidatingAdmissionPolicyBinding> {

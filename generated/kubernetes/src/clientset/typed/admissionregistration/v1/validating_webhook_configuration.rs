@@ -23,7 +23,7 @@ pub struct ValidatingWebhookConfigurationClient {
 }
 
 impl ValidatingWebhookConfigurationClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
@@ -39,7 +39,7 @@ impl ValidatingWebhookConfigurationClient {
         self.client.create(object)
     }
 
-    /// Replaces the `ValidatingWebhookConfiguration`; its resource version must be the current one.
+    /// Replaces the `ValidatingWebhookConfiguration`. Its resource version must be current.
     #[inline]
     pub fn update(
         &self,
@@ -48,25 +48,25 @@ impl ValidatingWebhookConfigurationClient {
         self.client.update(object)
     }
 
-    /// Deletes the `ValidatingWebhookConfiguration` of this name.
+    /// Deletes the `ValidatingWebhookConfiguration` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::ValidatingWebhookConfiguration> {
         self.client.delete(name)
     }
 
-    /// Deletes every `ValidatingWebhookConfiguration` that the parameters select.
+    /// Deletes the `ValidatingWebhookConfiguration` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `ValidatingWebhookConfiguration` of this name.
+    /// Reads the `ValidatingWebhookConfiguration` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::ValidatingWebhookConfiguration> {
         self.client.get(name)
     }
 
-    /// Reads every `ValidatingWebhookConfiguration` that the parameters select.
+    /// Lists the `ValidatingWebhookConfiguration` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -75,7 +75,7 @@ impl ValidatingWebhookConfigurationClient {
         self.client.list(params)
     }
 
-    /// Reads every `ValidatingWebhookConfiguration` that the parameters select, page by page.
+    /// Lists the `ValidatingWebhookConfiguration` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(
         &self,
@@ -84,7 +84,7 @@ impl ValidatingWebhookConfigurationClient {
         self.client.pages(params)
     }
 
-    /// Follows every `ValidatingWebhookConfiguration` that the parameters select; resumes by itself.
+    /// Watches the `ValidatingWebhookConfiguration` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(
         &self,
@@ -93,7 +93,7 @@ impl ValidatingWebhookConfigurationClient {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `ValidatingWebhookConfiguration` of this name.
+    /// Patches the `ValidatingWebhookConfiguration` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -103,7 +103,7 @@ impl ValidatingWebhookConfigurationClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `ValidatingWebhookConfiguration` of this name, again after a conflict.
+    /// Reads the `ValidatingWebhookConfiguration`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -131,7 +131,7 @@ impl ValidatingWebhookConfigurationClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::ValidatingWebhookConfiguration> {

@@ -23,7 +23,7 @@ pub struct MutatingAdmissionPolicyBindingClient {
 }
 
 impl MutatingAdmissionPolicyBindingClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
@@ -39,7 +39,7 @@ impl MutatingAdmissionPolicyBindingClient {
         self.client.create(object)
     }
 
-    /// Replaces the `MutatingAdmissionPolicyBinding`; its resource version must be the current one.
+    /// Replaces the `MutatingAdmissionPolicyBinding`. Its resource version must be current.
     #[inline]
     pub fn update(
         &self,
@@ -48,7 +48,7 @@ impl MutatingAdmissionPolicyBindingClient {
         self.client.update(object)
     }
 
-    /// Deletes the `MutatingAdmissionPolicyBinding` of this name.
+    /// Deletes the `MutatingAdmissionPolicyBinding` with this name.
     #[inline]
     pub fn delete(
         &self,
@@ -57,19 +57,19 @@ impl MutatingAdmissionPolicyBindingClient {
         self.client.delete(name)
     }
 
-    /// Deletes every `MutatingAdmissionPolicyBinding` that the parameters select.
+    /// Deletes the `MutatingAdmissionPolicyBinding` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `MutatingAdmissionPolicyBinding` of this name.
+    /// Reads the `MutatingAdmissionPolicyBinding` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1alpha1::MutatingAdmissionPolicyBinding> {
         self.client.get(name)
     }
 
-    /// Reads every `MutatingAdmissionPolicyBinding` that the parameters select.
+    /// Lists the `MutatingAdmissionPolicyBinding` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -78,7 +78,7 @@ impl MutatingAdmissionPolicyBindingClient {
         self.client.list(params)
     }
 
-    /// Reads every `MutatingAdmissionPolicyBinding` that the parameters select, page by page.
+    /// Lists the `MutatingAdmissionPolicyBinding` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(
         &self,
@@ -87,7 +87,7 @@ impl MutatingAdmissionPolicyBindingClient {
         self.client.pages(params)
     }
 
-    /// Follows every `MutatingAdmissionPolicyBinding` that the parameters select; resumes by itself.
+    /// Watches the `MutatingAdmissionPolicyBinding` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(
         &self,
@@ -96,7 +96,7 @@ impl MutatingAdmissionPolicyBindingClient {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `MutatingAdmissionPolicyBinding` of this name.
+    /// Patches the `MutatingAdmissionPolicyBinding` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -106,7 +106,7 @@ impl MutatingAdmissionPolicyBindingClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `MutatingAdmissionPolicyBinding` of this name, again after a conflict.
+    /// Reads the `MutatingAdmissionPolicyBinding`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -133,7 +133,7 @@ impl MutatingAdmissionPolicyBindingClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1alpha1::MutatingAdmissionPolicyBinding> {

@@ -11,7 +11,7 @@ mod mutating_admission_policy_binding;
 pub use mutating_admission_policy::MutatingAdmissionPolicyClient;
 pub use mutating_admission_policy_binding::MutatingAdmissionPolicyBindingClient;
 
-/// Leads to the typed clients of `admissionregistration.k8s.io/v1beta1`.
+/// Typed clients for `admissionregistration.k8s.io/v1beta1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AdmissionregistrationV1beta1Client {
@@ -19,19 +19,19 @@ pub struct AdmissionregistrationV1beta1Client {
 }
 
 impl AdmissionregistrationV1beta1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `MutatingAdmissionPolicy` objects of the cluster.
+    /// Returns a client for the `MutatingAdmissionPolicy` objects of the cluster.
     #[inline]
     pub fn mutating_admission_policies(&self) -> MutatingAdmissionPolicyClient {
         MutatingAdmissionPolicyClient::new(self.client.clone())
     }
 
-    /// The `MutatingAdmissionPolicyBinding` objects of the cluster.
+    /// Returns a client for the `MutatingAdmissionPolicyBinding` objects of the cluster.
     #[inline]
     pub fn mutating_admission_policy_bindings(
         &self,
@@ -39,7 +39,7 @@ impl AdmissionregistrationV1beta1Client {
         MutatingAdmissionPolicyBindingClient::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

@@ -23,7 +23,7 @@ pub struct MutatingAdmissionPolicyClient {
 }
 
 impl MutatingAdmissionPolicyClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
@@ -39,7 +39,7 @@ impl MutatingAdmissionPolicyClient {
         self.client.create(object)
     }
 
-    /// Replaces the `MutatingAdmissionPolicy`; its resource version must be the current one.
+    /// Replaces the `MutatingAdmissionPolicy`. Its resource version must be current.
     #[inline]
     pub fn update(
         &self,
@@ -48,25 +48,25 @@ impl MutatingAdmissionPolicyClient {
         self.client.update(object)
     }
 
-    /// Deletes the `MutatingAdmissionPolicy` of this name.
+    /// Deletes the `MutatingAdmissionPolicy` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1beta1::MutatingAdmissionPolicy> {
         self.client.delete(name)
     }
 
-    /// Deletes every `MutatingAdmissionPolicy` that the parameters select.
+    /// Deletes the `MutatingAdmissionPolicy` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `MutatingAdmissionPolicy` of this name.
+    /// Reads the `MutatingAdmissionPolicy` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1beta1::MutatingAdmissionPolicy> {
         self.client.get(name)
     }
 
-    /// Reads every `MutatingAdmissionPolicy` that the parameters select.
+    /// Lists the `MutatingAdmissionPolicy` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -75,13 +75,13 @@ impl MutatingAdmissionPolicyClient {
         self.client.list(params)
     }
 
-    /// Reads every `MutatingAdmissionPolicy` that the parameters select, page by page.
+    /// Lists the `MutatingAdmissionPolicy` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1beta1::MutatingAdmissionPolicy> {
         self.client.pages(params)
     }
 
-    /// Follows every `MutatingAdmissionPolicy` that the parameters select; resumes by itself.
+    /// Watches the `MutatingAdmissionPolicy` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(
         &self,
@@ -90,7 +90,7 @@ impl MutatingAdmissionPolicyClient {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `MutatingAdmissionPolicy` of this name.
+    /// Patches the `MutatingAdmissionPolicy` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -100,7 +100,7 @@ impl MutatingAdmissionPolicyClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `MutatingAdmissionPolicy` of this name, again after a conflict.
+    /// Reads the `MutatingAdmissionPolicy`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -128,7 +128,7 @@ impl MutatingAdmissionPolicyClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1beta1::MutatingAdmissionPolicy> {

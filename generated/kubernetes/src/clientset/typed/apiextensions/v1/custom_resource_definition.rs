@@ -21,7 +21,7 @@ pub struct CustomResourceDefinitionClient {
 }
 
 impl CustomResourceDefinitionClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
@@ -37,7 +37,7 @@ impl CustomResourceDefinitionClient {
         self.client.create(object)
     }
 
-    /// Replaces the `CustomResourceDefinition`; its resource version must be the current one.
+    /// Replaces the `CustomResourceDefinition`. Its resource version must be current.
     #[inline]
     pub fn update(
         &self,
@@ -46,7 +46,7 @@ impl CustomResourceDefinitionClient {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `CustomResourceDefinition` and nothing else of it.
+    /// Replaces the status of the `CustomResourceDefinition`, and nothing else.
     #[inline]
     pub fn update_status(
         &self,
@@ -55,25 +55,25 @@ impl CustomResourceDefinitionClient {
         self.client.update_status(object)
     }
 
-    /// Deletes the `CustomResourceDefinition` of this name.
+    /// Deletes the `CustomResourceDefinition` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::CustomResourceDefinition> {
         self.client.delete(name)
     }
 
-    /// Deletes every `CustomResourceDefinition` that the parameters select.
+    /// Deletes the `CustomResourceDefinition` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `CustomResourceDefinition` of this name.
+    /// Reads the `CustomResourceDefinition` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::CustomResourceDefinition> {
         self.client.get(name)
     }
 
-    /// Reads every `CustomResourceDefinition` that the parameters select.
+    /// Lists the `CustomResourceDefinition` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -82,13 +82,13 @@ impl CustomResourceDefinitionClient {
         self.client.list(params)
     }
 
-    /// Reads every `CustomResourceDefinition` that the parameters select, page by page.
+    /// Lists the `CustomResourceDefinition` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::CustomResourceDefinition> {
         self.client.pages(params)
     }
 
-    /// Follows every `CustomResourceDefinition` that the parameters select; resumes by itself.
+    /// Watches the `CustomResourceDefinition` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(
         &self,
@@ -97,7 +97,7 @@ impl CustomResourceDefinitionClient {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `CustomResourceDefinition` of this name.
+    /// Patches the `CustomResourceDefinition` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -107,7 +107,7 @@ impl CustomResourceDefinitionClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `CustomResourceDefinition` of this name, again after a conflict.
+    /// Reads the `CustomResourceDefinition`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -117,7 +117,7 @@ impl CustomResourceDefinitionClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `CustomResourceDefinition` of this name, again after a conflict.
+    /// Reads the `CustomResourceDefinition`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -163,7 +163,7 @@ impl CustomResourceDefinitionClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::CustomResourceDefinition> {

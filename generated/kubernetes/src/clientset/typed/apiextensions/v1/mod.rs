@@ -9,7 +9,7 @@ mod custom_resource_definition;
 
 pub use custom_resource_definition::CustomResourceDefinitionClient;
 
-/// Leads to the typed clients of `apiextensions.k8s.io/v1`.
+/// Typed clients for `apiextensions.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ApiextensionsV1Client {
@@ -17,19 +17,19 @@ pub struct ApiextensionsV1Client {
 }
 
 impl ApiextensionsV1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `CustomResourceDefinition` objects of the cluster.
+    /// Returns a client for the `CustomResourceDefinition` objects of the cluster.
     #[inline]
     pub fn custom_resource_definitions(&self) -> CustomResourceDefinitionClient {
         CustomResourceDefinitionClient::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

@@ -23,7 +23,7 @@ pub struct APIServiceClient {
 }
 
 impl APIServiceClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
@@ -36,61 +36,61 @@ impl APIServiceClient {
         self.client.create(object)
     }
 
-    /// Replaces the `APIService`; its resource version must be the current one.
+    /// Replaces the `APIService`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::APIService) -> Write<v1::APIService> {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `APIService` and nothing else of it.
+    /// Replaces the status of the `APIService`, and nothing else.
     #[inline]
     pub fn update_status(&self, object: &v1::APIService) -> Write<v1::APIService> {
         self.client.update_status(object)
     }
 
-    /// Deletes the `APIService` of this name.
+    /// Deletes the `APIService` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::APIService> {
         self.client.delete(name)
     }
 
-    /// Deletes every `APIService` that the parameters select.
+    /// Deletes the `APIService` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `APIService` of this name.
+    /// Reads the `APIService` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::APIService> {
         self.client.get(name)
     }
 
-    /// Reads every `APIService` that the parameters select.
+    /// Lists the `APIService` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::APIService>> {
         self.client.list(params)
     }
 
-    /// Reads every `APIService` that the parameters select, page by page.
+    /// Lists the `APIService` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::APIService> {
         self.client.pages(params)
     }
 
-    /// Follows every `APIService` that the parameters select; resumes by itself.
+    /// Watches the `APIService` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::APIService> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `APIService` of this name.
+    /// Patches the `APIService` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::APIService> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `APIService` of this name, again after a conflict.
+    /// Reads the `APIService`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -100,7 +100,7 @@ impl APIServiceClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `APIService` of this name, again after a conflict.
+    /// Reads the `APIService`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -143,7 +143,7 @@ impl APIServiceClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::APIService> {

@@ -9,7 +9,7 @@ mod api_service;
 
 pub use api_service::APIServiceClient;
 
-/// Leads to the typed clients of `apiregistration.k8s.io/v1`.
+/// Typed clients for `apiregistration.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ApiregistrationV1Client {
@@ -17,19 +17,19 @@ pub struct ApiregistrationV1Client {
 }
 
 impl ApiregistrationV1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `APIService` objects of the cluster.
+    /// Returns a client for the `APIService` objects of the cluster.
     #[inline]
     pub fn api_services(&self) -> APIServiceClient {
         APIServiceClient::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

@@ -7,7 +7,7 @@ use genclient_runtime::{ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{List, Pages, WatchStream};
 use genclient_runtime::k8s_openapi::api::apps::v1;
 
-/// Reads the [`v1::DaemonSet`] objects of all namespaces.
+/// Reads the [`v1::DaemonSet`] objects in all namespaces.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AllDaemonSets {
@@ -15,26 +15,26 @@ pub struct AllDaemonSets {
 }
 
 impl AllDaemonSets {
-    /// A client for all namespaces.
+    /// Creates a client for all namespaces.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
-    /// Reads every `DaemonSet` that the parameters select.
+    /// Lists the `DaemonSet` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::DaemonSet>> {
         self.client.list(params)
     }
 
-    /// Reads every `DaemonSet` that the parameters select, page by page.
+    /// Lists the `DaemonSet` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::DaemonSet> {
         self.client.pages(params)
     }
 
-    /// Follows every `DaemonSet` that the parameters select; resumes by itself.
+    /// Watches the `DaemonSet` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::DaemonSet> {
         self.client.watch(params)

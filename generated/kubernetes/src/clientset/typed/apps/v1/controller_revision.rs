@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::apps::v1;
 
-/// Reads and writes the [`v1::ControllerRevision`] objects of one namespace.
+/// Reads and writes the [`v1::ControllerRevision`] objects in one namespace.
 ///
 /// ControllerRevision implements an immutable snapshot of state data. Clients are responsible for serializing and deserializing the objects that contain their internal state. Once a ControllerRevision has been successfully created, it can not be updated. The API Server will fail validation of all requests that attempt to mutate the Data field. ControllerRevisions may, however, be deleted. Note that, due to its use by both the DaemonSet and StatefulSet controllers for update and rollback, this object is beta. However, it may be subject to name and representation changes in future releases, and clients should not depend on its stability. It is primarily for internal use by controllers.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct ControllerRevisionClient {
 }
 
 impl ControllerRevisionClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -39,7 +39,7 @@ impl ControllerRevisionClient {
         self.client.create(object)
     }
 
-    /// Replaces the `ControllerRevision`; its resource version must be the current one.
+    /// Replaces the `ControllerRevision`. Its resource version must be current.
     #[inline]
     pub fn update(
         &self,
@@ -48,43 +48,43 @@ impl ControllerRevisionClient {
         self.client.update(object)
     }
 
-    /// Deletes the `ControllerRevision` of this name.
+    /// Deletes the `ControllerRevision` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::ControllerRevision> {
         self.client.delete(name)
     }
 
-    /// Deletes every `ControllerRevision` that the parameters select.
+    /// Deletes the `ControllerRevision` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `ControllerRevision` of this name.
+    /// Reads the `ControllerRevision` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::ControllerRevision> {
         self.client.get(name)
     }
 
-    /// Reads every `ControllerRevision` that the parameters select.
+    /// Lists the `ControllerRevision` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::ControllerRevision>> {
         self.client.list(params)
     }
 
-    /// Reads every `ControllerRevision` that the parameters select, page by page.
+    /// Lists the `ControllerRevision` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::ControllerRevision> {
         self.client.pages(params)
     }
 
-    /// Follows every `ControllerRevision` that the parameters select; resumes by itself.
+    /// Watches the `ControllerRevision` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::ControllerRevision> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `ControllerRevision` of this name.
+    /// Patches the `ControllerRevision` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -94,7 +94,7 @@ impl ControllerRevisionClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `ControllerRevision` of this name, again after a conflict.
+    /// Reads the `ControllerRevision`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -122,7 +122,7 @@ impl ControllerRevisionClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::ControllerRevision> {

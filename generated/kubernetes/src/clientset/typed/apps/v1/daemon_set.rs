@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::apps::v1;
 
-/// Reads and writes the [`v1::DaemonSet`] objects of one namespace.
+/// Reads and writes the [`v1::DaemonSet`] objects in one namespace.
 ///
 /// DaemonSet represents the configuration of a daemon set.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct DaemonSetClient {
 }
 
 impl DaemonSetClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -36,61 +36,61 @@ impl DaemonSetClient {
         self.client.create(object)
     }
 
-    /// Replaces the `DaemonSet`; its resource version must be the current one.
+    /// Replaces the `DaemonSet`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::DaemonSet) -> Write<v1::DaemonSet> {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `DaemonSet` and nothing else of it.
+    /// Replaces the status of the `DaemonSet`, and nothing else.
     #[inline]
     pub fn update_status(&self, object: &v1::DaemonSet) -> Write<v1::DaemonSet> {
         self.client.update_status(object)
     }
 
-    /// Deletes the `DaemonSet` of this name.
+    /// Deletes the `DaemonSet` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::DaemonSet> {
         self.client.delete(name)
     }
 
-    /// Deletes every `DaemonSet` that the parameters select.
+    /// Deletes the `DaemonSet` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `DaemonSet` of this name.
+    /// Reads the `DaemonSet` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::DaemonSet> {
         self.client.get(name)
     }
 
-    /// Reads every `DaemonSet` that the parameters select.
+    /// Lists the `DaemonSet` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::DaemonSet>> {
         self.client.list(params)
     }
 
-    /// Reads every `DaemonSet` that the parameters select, page by page.
+    /// Lists the `DaemonSet` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::DaemonSet> {
         self.client.pages(params)
     }
 
-    /// Follows every `DaemonSet` that the parameters select; resumes by itself.
+    /// Watches the `DaemonSet` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::DaemonSet> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `DaemonSet` of this name.
+    /// Patches the `DaemonSet` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::DaemonSet> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `DaemonSet` of this name, again after a conflict.
+    /// Reads the `DaemonSet`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -100,7 +100,7 @@ impl DaemonSetClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `DaemonSet` of this name, again after a conflict.
+    /// Reads the `DaemonSet`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -143,7 +143,7 @@ impl DaemonSetClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::DaemonSet> {

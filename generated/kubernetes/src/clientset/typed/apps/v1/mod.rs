@@ -27,7 +27,7 @@ pub use deployment::DeploymentClient;
 pub use replica_set::ReplicaSetClient;
 pub use stateful_set::StatefulSetClient;
 
-/// Leads to the typed clients of `apps/v1`.
+/// Typed clients for `apps/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AppsV1Client {
@@ -35,73 +35,73 @@ pub struct AppsV1Client {
 }
 
 impl AppsV1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `ControllerRevision` objects of one namespace.
+    /// Returns a client for the `ControllerRevision` objects in one namespace.
     #[inline]
     pub fn controller_revisions(&self, namespace: &str) -> ControllerRevisionClient {
         ControllerRevisionClient::new(self.client.clone(), namespace)
     }
 
-    /// The `ControllerRevision` objects of all namespaces.
+    /// Returns a client for the `ControllerRevision` objects in all namespaces.
     #[inline]
     pub fn all_controller_revisions(&self) -> AllControllerRevisions {
         AllControllerRevisions::new(self.client.clone())
     }
 
-    /// The `DaemonSet` objects of one namespace.
+    /// Returns a client for the `DaemonSet` objects in one namespace.
     #[inline]
     pub fn daemon_sets(&self, namespace: &str) -> DaemonSetClient {
         DaemonSetClient::new(self.client.clone(), namespace)
     }
 
-    /// The `DaemonSet` objects of all namespaces.
+    /// Returns a client for the `DaemonSet` objects in all namespaces.
     #[inline]
     pub fn all_daemon_sets(&self) -> AllDaemonSets {
         AllDaemonSets::new(self.client.clone())
     }
 
-    /// The `Deployment` objects of one namespace.
+    /// Returns a client for the `Deployment` objects in one namespace.
     #[inline]
     pub fn deployments(&self, namespace: &str) -> DeploymentClient {
         DeploymentClient::new(self.client.clone(), namespace)
     }
 
-    /// The `Deployment` objects of all namespaces.
+    /// Returns a client for the `Deployment` objects in all namespaces.
     #[inline]
     pub fn all_deployments(&self) -> AllDeployments {
         AllDeployments::new(self.client.clone())
     }
 
-    /// The `ReplicaSet` objects of one namespace.
+    /// Returns a client for the `ReplicaSet` objects in one namespace.
     #[inline]
     pub fn replica_sets(&self, namespace: &str) -> ReplicaSetClient {
         ReplicaSetClient::new(self.client.clone(), namespace)
     }
 
-    /// The `ReplicaSet` objects of all namespaces.
+    /// Returns a client for the `ReplicaSet` objects in all namespaces.
     #[inline]
     pub fn all_replica_sets(&self) -> AllReplicaSets {
         AllReplicaSets::new(self.client.clone())
     }
 
-    /// The `StatefulSet` objects of one namespace.
+    /// Returns a client for the `StatefulSet` objects in one namespace.
     #[inline]
     pub fn stateful_sets(&self, namespace: &str) -> StatefulSetClient {
         StatefulSetClient::new(self.client.clone(), namespace)
     }
 
-    /// The `StatefulSet` objects of all namespaces.
+    /// Returns a client for the `StatefulSet` objects in all namespaces.
     #[inline]
     pub fn all_stateful_sets(&self) -> AllStatefulSets {
         AllStatefulSets::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

@@ -14,7 +14,7 @@ use genclient_runtime::client::{
 use genclient_runtime::k8s_openapi::api::apps::v1;
 use genclient_runtime::k8s_openapi::api::autoscaling::v1::Scale;
 
-/// Reads and writes the [`v1::ReplicaSet`] objects of one namespace.
+/// Reads and writes the [`v1::ReplicaSet`] objects in one namespace.
 ///
 /// ReplicaSet ensures that a specified number of pod replicas are running at any given time.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub struct ReplicaSetClient {
 }
 
 impl ReplicaSetClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -37,61 +37,61 @@ impl ReplicaSetClient {
         self.client.create(object)
     }
 
-    /// Replaces the `ReplicaSet`; its resource version must be the current one.
+    /// Replaces the `ReplicaSet`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::ReplicaSet) -> Write<v1::ReplicaSet> {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `ReplicaSet` and nothing else of it.
+    /// Replaces the status of the `ReplicaSet`, and nothing else.
     #[inline]
     pub fn update_status(&self, object: &v1::ReplicaSet) -> Write<v1::ReplicaSet> {
         self.client.update_status(object)
     }
 
-    /// Deletes the `ReplicaSet` of this name.
+    /// Deletes the `ReplicaSet` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::ReplicaSet> {
         self.client.delete(name)
     }
 
-    /// Deletes every `ReplicaSet` that the parameters select.
+    /// Deletes the `ReplicaSet` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `ReplicaSet` of this name.
+    /// Reads the `ReplicaSet` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::ReplicaSet> {
         self.client.get(name)
     }
 
-    /// Reads every `ReplicaSet` that the parameters select.
+    /// Lists the `ReplicaSet` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::ReplicaSet>> {
         self.client.list(params)
     }
 
-    /// Reads every `ReplicaSet` that the parameters select, page by page.
+    /// Lists the `ReplicaSet` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::ReplicaSet> {
         self.client.pages(params)
     }
 
-    /// Follows every `ReplicaSet` that the parameters select; resumes by itself.
+    /// Watches the `ReplicaSet` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::ReplicaSet> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `ReplicaSet` of this name.
+    /// Patches the `ReplicaSet` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::ReplicaSet> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `ReplicaSet` of this name, again after a conflict.
+    /// Reads the `ReplicaSet`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -101,7 +101,7 @@ impl ReplicaSetClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `ReplicaSet` of this name, again after a conflict.
+    /// Reads the `ReplicaSet`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -156,7 +156,7 @@ impl ReplicaSetClient {
         self.client.update_subresource(name, "scale", input)
     }
 
-    /// Changes parts of the subresource `scale` of the `ReplicaSet`.
+    /// Patches the subresource `scale` of the `ReplicaSet`.
     #[inline]
     pub fn patch_scale(&self, name: &str, patch: &Patch) -> PatchRequest<Scale> {
         self.client.patch_subresource(name, "scale", patch)
@@ -168,7 +168,7 @@ impl ReplicaSetClient {
         self.client.apply_subresource(name, "scale", config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::ReplicaSet> {

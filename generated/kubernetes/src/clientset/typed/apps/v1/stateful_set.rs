@@ -14,7 +14,7 @@ use genclient_runtime::client::{
 use genclient_runtime::k8s_openapi::api::apps::v1;
 use genclient_runtime::k8s_openapi::api::autoscaling::v1::Scale;
 
-/// Reads and writes the [`v1::StatefulSet`] objects of one namespace.
+/// Reads and writes the [`v1::StatefulSet`] objects in one namespace.
 ///
 /// StatefulSet represents a set of pods with consistent identities. Identities are defined as:
 /// - Network: A single stable DNS and hostname.
@@ -26,7 +26,7 @@ pub struct StatefulSetClient {
 }
 
 impl StatefulSetClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -39,61 +39,61 @@ impl StatefulSetClient {
         self.client.create(object)
     }
 
-    /// Replaces the `StatefulSet`; its resource version must be the current one.
+    /// Replaces the `StatefulSet`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::StatefulSet) -> Write<v1::StatefulSet> {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `StatefulSet` and nothing else of it.
+    /// Replaces the status of the `StatefulSet`, and nothing else.
     #[inline]
     pub fn update_status(&self, object: &v1::StatefulSet) -> Write<v1::StatefulSet> {
         self.client.update_status(object)
     }
 
-    /// Deletes the `StatefulSet` of this name.
+    /// Deletes the `StatefulSet` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::StatefulSet> {
         self.client.delete(name)
     }
 
-    /// Deletes every `StatefulSet` that the parameters select.
+    /// Deletes the `StatefulSet` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `StatefulSet` of this name.
+    /// Reads the `StatefulSet` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::StatefulSet> {
         self.client.get(name)
     }
 
-    /// Reads every `StatefulSet` that the parameters select.
+    /// Lists the `StatefulSet` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::StatefulSet>> {
         self.client.list(params)
     }
 
-    /// Reads every `StatefulSet` that the parameters select, page by page.
+    /// Lists the `StatefulSet` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::StatefulSet> {
         self.client.pages(params)
     }
 
-    /// Follows every `StatefulSet` that the parameters select; resumes by itself.
+    /// Watches the `StatefulSet` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::StatefulSet> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `StatefulSet` of this name.
+    /// Patches the `StatefulSet` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::StatefulSet> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `StatefulSet` of this name, again after a conflict.
+    /// Reads the `StatefulSet`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -103,7 +103,7 @@ impl StatefulSetClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `StatefulSet` of this name, again after a conflict.
+    /// Reads the `StatefulSet`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -158,7 +158,7 @@ impl StatefulSetClient {
         self.client.update_subresource(name, "scale", input)
     }
 
-    /// Changes parts of the subresource `scale` of the `StatefulSet`.
+    /// Patches the subresource `scale` of the `StatefulSet`.
     #[inline]
     pub fn patch_scale(&self, name: &str, patch: &Patch) -> PatchRequest<Scale> {
         self.client.patch_subresource(name, "scale", patch)
@@ -170,7 +170,7 @@ impl StatefulSetClient {
         self.client.apply_subresource(name, "scale", config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::StatefulSet> {

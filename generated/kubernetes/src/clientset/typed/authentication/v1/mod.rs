@@ -11,7 +11,7 @@ mod token_review;
 pub use self_subject_review::SelfSubjectReviewClient;
 pub use token_review::TokenReviewClient;
 
-/// Leads to the typed clients of `authentication.k8s.io/v1`.
+/// Typed clients for `authentication.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AuthenticationV1Client {
@@ -19,25 +19,25 @@ pub struct AuthenticationV1Client {
 }
 
 impl AuthenticationV1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `SelfSubjectReview` objects of the cluster.
+    /// Returns a client for the `SelfSubjectReview` objects of the cluster.
     #[inline]
     pub fn self_subject_reviews(&self) -> SelfSubjectReviewClient {
         SelfSubjectReviewClient::new(self.client.clone())
     }
 
-    /// The `TokenReview` objects of the cluster.
+    /// Returns a client for the `TokenReview` objects of the cluster.
     #[inline]
     pub fn token_reviews(&self) -> TokenReviewClient {
         TokenReviewClient::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

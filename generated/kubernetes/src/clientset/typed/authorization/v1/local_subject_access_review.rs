@@ -7,7 +7,7 @@ use genclient_runtime::{Api, RestClient, TypedClient};
 use genclient_runtime::client::Write;
 use genclient_runtime::k8s_openapi::api::authorization::v1;
 
-/// Writes the [`v1::LocalSubjectAccessReview`] objects of one namespace.
+/// Writes the [`v1::LocalSubjectAccessReview`] objects in one namespace.
 ///
 /// LocalSubjectAccessReview checks whether or not a user or group can perform an action in a given namespace. Having a namespace scoped resource makes it much easier to grant namespace scoped policy that includes permissions checking.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct LocalSubjectAccessReviewClient {
 }
 
 impl LocalSubjectAccessReviewClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -33,7 +33,7 @@ impl LocalSubjectAccessReviewClient {
         self.client.create(object)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::LocalSubjectAccessReview> {

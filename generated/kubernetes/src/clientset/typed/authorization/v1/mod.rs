@@ -15,7 +15,7 @@ pub use self_subject_access_review::SelfSubjectAccessReviewClient;
 pub use self_subject_rules_review::SelfSubjectRulesReviewClient;
 pub use subject_access_review::SubjectAccessReviewClient;
 
-/// Leads to the typed clients of `authorization.k8s.io/v1`.
+/// Typed clients for `authorization.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AuthorizationV1Client {
@@ -23,13 +23,13 @@ pub struct AuthorizationV1Client {
 }
 
 impl AuthorizationV1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `LocalSubjectAccessReview` objects of one namespace.
+    /// Returns a client for the `LocalSubjectAccessReview` objects in one namespace.
     #[inline]
     pub fn local_subject_access_reviews(
         &self,
@@ -38,25 +38,25 @@ impl AuthorizationV1Client {
         LocalSubjectAccessReviewClient::new(self.client.clone(), namespace)
     }
 
-    /// The `SelfSubjectAccessReview` objects of the cluster.
+    /// Returns a client for the `SelfSubjectAccessReview` objects of the cluster.
     #[inline]
     pub fn self_subject_access_reviews(&self) -> SelfSubjectAccessReviewClient {
         SelfSubjectAccessReviewClient::new(self.client.clone())
     }
 
-    /// The `SelfSubjectRulesReview` objects of the cluster.
+    /// Returns a client for the `SelfSubjectRulesReview` objects of the cluster.
     #[inline]
     pub fn self_subject_rules_reviews(&self) -> SelfSubjectRulesReviewClient {
         SelfSubjectRulesReviewClient::new(self.client.clone())
     }
 
-    /// The `SubjectAccessReview` objects of the cluster.
+    /// Returns a client for the `SubjectAccessReview` objects of the cluster.
     #[inline]
     pub fn subject_access_reviews(&self) -> SubjectAccessReviewClient {
         SubjectAccessReviewClient::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

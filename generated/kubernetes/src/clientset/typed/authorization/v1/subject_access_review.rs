@@ -17,7 +17,7 @@ pub struct SubjectAccessReviewClient {
 }
 
 impl SubjectAccessReviewClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
@@ -33,7 +33,7 @@ impl SubjectAccessReviewClient {
         self.client.create(object)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::SubjectAccessReview> {

@@ -7,7 +7,7 @@ use genclient_runtime::{ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{List, Pages, WatchStream};
 use genclient_runtime::k8s_openapi::api::autoscaling::v1;
 
-/// Reads the [`v1::HorizontalPodAutoscaler`] objects of all namespaces.
+/// Reads the [`v1::HorizontalPodAutoscaler`] objects in all namespaces.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AllHorizontalPodAutoscalers {
@@ -15,14 +15,14 @@ pub struct AllHorizontalPodAutoscalers {
 }
 
 impl AllHorizontalPodAutoscalers {
-    /// A client for all namespaces.
+    /// Creates a client for all namespaces.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
-    /// Reads every `HorizontalPodAutoscaler` that the parameters select.
+    /// Lists the `HorizontalPodAutoscaler` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -31,13 +31,13 @@ impl AllHorizontalPodAutoscalers {
         self.client.list(params)
     }
 
-    /// Reads every `HorizontalPodAutoscaler` that the parameters select, page by page.
+    /// Lists the `HorizontalPodAutoscaler` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::HorizontalPodAutoscaler> {
         self.client.pages(params)
     }
 
-    /// Follows every `HorizontalPodAutoscaler` that the parameters select; resumes by itself.
+    /// Watches the `HorizontalPodAutoscaler` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(
         &self,

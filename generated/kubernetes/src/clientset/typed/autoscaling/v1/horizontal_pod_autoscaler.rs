@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::autoscaling::v1;
 
-/// Reads and writes the [`v1::HorizontalPodAutoscaler`] objects of one namespace.
+/// Reads and writes the [`v1::HorizontalPodAutoscaler`] objects in one namespace.
 ///
 /// configuration of a horizontal pod autoscaler.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct HorizontalPodAutoscalerClient {
 }
 
 impl HorizontalPodAutoscalerClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -39,7 +39,7 @@ impl HorizontalPodAutoscalerClient {
         self.client.create(object)
     }
 
-    /// Replaces the `HorizontalPodAutoscaler`; its resource version must be the current one.
+    /// Replaces the `HorizontalPodAutoscaler`. Its resource version must be current.
     #[inline]
     pub fn update(
         &self,
@@ -48,7 +48,7 @@ impl HorizontalPodAutoscalerClient {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `HorizontalPodAutoscaler` and nothing else of it.
+    /// Replaces the status of the `HorizontalPodAutoscaler`, and nothing else.
     #[inline]
     pub fn update_status(
         &self,
@@ -57,25 +57,25 @@ impl HorizontalPodAutoscalerClient {
         self.client.update_status(object)
     }
 
-    /// Deletes the `HorizontalPodAutoscaler` of this name.
+    /// Deletes the `HorizontalPodAutoscaler` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::HorizontalPodAutoscaler> {
         self.client.delete(name)
     }
 
-    /// Deletes every `HorizontalPodAutoscaler` that the parameters select.
+    /// Deletes the `HorizontalPodAutoscaler` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `HorizontalPodAutoscaler` of this name.
+    /// Reads the `HorizontalPodAutoscaler` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::HorizontalPodAutoscaler> {
         self.client.get(name)
     }
 
-    /// Reads every `HorizontalPodAutoscaler` that the parameters select.
+    /// Lists the `HorizontalPodAutoscaler` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -84,13 +84,13 @@ impl HorizontalPodAutoscalerClient {
         self.client.list(params)
     }
 
-    /// Reads every `HorizontalPodAutoscaler` that the parameters select, page by page.
+    /// Lists the `HorizontalPodAutoscaler` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::HorizontalPodAutoscaler> {
         self.client.pages(params)
     }
 
-    /// Follows every `HorizontalPodAutoscaler` that the parameters select; resumes by itself.
+    /// Watches the `HorizontalPodAutoscaler` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(
         &self,
@@ -99,7 +99,7 @@ impl HorizontalPodAutoscalerClient {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `HorizontalPodAutoscaler` of this name.
+    /// Patches the `HorizontalPodAutoscaler` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -109,7 +109,7 @@ impl HorizontalPodAutoscalerClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `HorizontalPodAutoscaler` of this name, again after a conflict.
+    /// Reads the `HorizontalPodAutoscaler`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -119,7 +119,7 @@ impl HorizontalPodAutoscalerClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `HorizontalPodAutoscaler` of this name, again after a conflict.
+    /// Reads the `HorizontalPodAutoscaler`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -165,7 +165,7 @@ impl HorizontalPodAutoscalerClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::HorizontalPodAutoscaler> {

@@ -11,7 +11,7 @@ mod horizontal_pod_autoscaler;
 pub use all_horizontal_pod_autoscalers::AllHorizontalPodAutoscalers;
 pub use horizontal_pod_autoscaler::HorizontalPodAutoscalerClient;
 
-/// Leads to the typed clients of `autoscaling/v2`.
+/// Typed clients for `autoscaling/v2`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AutoscalingV2Client {
@@ -19,13 +19,13 @@ pub struct AutoscalingV2Client {
 }
 
 impl AutoscalingV2Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `HorizontalPodAutoscaler` objects of one namespace.
+    /// Returns a client for the `HorizontalPodAutoscaler` objects in one namespace.
     #[inline]
     pub fn horizontal_pod_autoscalers(
         &self,
@@ -34,13 +34,13 @@ impl AutoscalingV2Client {
         HorizontalPodAutoscalerClient::new(self.client.clone(), namespace)
     }
 
-    /// The `HorizontalPodAutoscaler` objects of all namespaces.
+    /// Returns a client for the `HorizontalPodAutoscaler` objects in all namespaces.
     #[inline]
     pub fn all_horizontal_pod_autoscalers(&self) -> AllHorizontalPodAutoscalers {
         AllHorizontalPodAutoscalers::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

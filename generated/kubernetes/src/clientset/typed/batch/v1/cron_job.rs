@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::batch::v1;
 
-/// Reads and writes the [`v1::CronJob`] objects of one namespace.
+/// Reads and writes the [`v1::CronJob`] objects in one namespace.
 ///
 /// CronJob represents the configuration of a single cron job.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct CronJobClient {
 }
 
 impl CronJobClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -36,61 +36,61 @@ impl CronJobClient {
         self.client.create(object)
     }
 
-    /// Replaces the `CronJob`; its resource version must be the current one.
+    /// Replaces the `CronJob`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::CronJob) -> Write<v1::CronJob> {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `CronJob` and nothing else of it.
+    /// Replaces the status of the `CronJob`, and nothing else.
     #[inline]
     pub fn update_status(&self, object: &v1::CronJob) -> Write<v1::CronJob> {
         self.client.update_status(object)
     }
 
-    /// Deletes the `CronJob` of this name.
+    /// Deletes the `CronJob` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::CronJob> {
         self.client.delete(name)
     }
 
-    /// Deletes every `CronJob` that the parameters select.
+    /// Deletes the `CronJob` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `CronJob` of this name.
+    /// Reads the `CronJob` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::CronJob> {
         self.client.get(name)
     }
 
-    /// Reads every `CronJob` that the parameters select.
+    /// Lists the `CronJob` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::CronJob>> {
         self.client.list(params)
     }
 
-    /// Reads every `CronJob` that the parameters select, page by page.
+    /// Lists the `CronJob` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::CronJob> {
         self.client.pages(params)
     }
 
-    /// Follows every `CronJob` that the parameters select; resumes by itself.
+    /// Watches the `CronJob` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::CronJob> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `CronJob` of this name.
+    /// Patches the `CronJob` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::CronJob> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `CronJob` of this name, again after a conflict.
+    /// Reads the `CronJob`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -100,7 +100,7 @@ impl CronJobClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `CronJob` of this name, again after a conflict.
+    /// Reads the `CronJob`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -140,7 +140,7 @@ impl CronJobClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::CronJob> {

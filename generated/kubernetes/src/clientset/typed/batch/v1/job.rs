@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::batch::v1;
 
-/// Reads and writes the [`v1::Job`] objects of one namespace.
+/// Reads and writes the [`v1::Job`] objects in one namespace.
 ///
 /// Job represents the configuration of a single job.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct JobClient {
 }
 
 impl JobClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -36,61 +36,61 @@ impl JobClient {
         self.client.create(object)
     }
 
-    /// Replaces the `Job`; its resource version must be the current one.
+    /// Replaces the `Job`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::Job) -> Write<v1::Job> {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `Job` and nothing else of it.
+    /// Replaces the status of the `Job`, and nothing else.
     #[inline]
     pub fn update_status(&self, object: &v1::Job) -> Write<v1::Job> {
         self.client.update_status(object)
     }
 
-    /// Deletes the `Job` of this name.
+    /// Deletes the `Job` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::Job> {
         self.client.delete(name)
     }
 
-    /// Deletes every `Job` that the parameters select.
+    /// Deletes the `Job` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `Job` of this name.
+    /// Reads the `Job` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::Job> {
         self.client.get(name)
     }
 
-    /// Reads every `Job` that the parameters select.
+    /// Lists the `Job` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Job>> {
         self.client.list(params)
     }
 
-    /// Reads every `Job` that the parameters select, page by page.
+    /// Lists the `Job` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Job> {
         self.client.pages(params)
     }
 
-    /// Follows every `Job` that the parameters select; resumes by itself.
+    /// Watches the `Job` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Job> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `Job` of this name.
+    /// Patches the `Job` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::Job> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `Job` of this name, again after a conflict.
+    /// Reads the `Job`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -100,7 +100,7 @@ impl JobClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `Job` of this name, again after a conflict.
+    /// Reads the `Job`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -140,7 +140,7 @@ impl JobClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::Job> {

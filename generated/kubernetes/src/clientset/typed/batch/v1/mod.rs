@@ -15,7 +15,7 @@ pub use all_jobs::AllJobs;
 pub use cron_job::CronJobClient;
 pub use job::JobClient;
 
-/// Leads to the typed clients of `batch/v1`.
+/// Typed clients for `batch/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct BatchV1Client {
@@ -23,37 +23,37 @@ pub struct BatchV1Client {
 }
 
 impl BatchV1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `CronJob` objects of one namespace.
+    /// Returns a client for the `CronJob` objects in one namespace.
     #[inline]
     pub fn cron_jobs(&self, namespace: &str) -> CronJobClient {
         CronJobClient::new(self.client.clone(), namespace)
     }
 
-    /// The `CronJob` objects of all namespaces.
+    /// Returns a client for the `CronJob` objects in all namespaces.
     #[inline]
     pub fn all_cron_jobs(&self) -> AllCronJobs {
         AllCronJobs::new(self.client.clone())
     }
 
-    /// The `Job` objects of one namespace.
+    /// Returns a client for the `Job` objects in one namespace.
     #[inline]
     pub fn jobs(&self, namespace: &str) -> JobClient {
         JobClient::new(self.client.clone(), namespace)
     }
 
-    /// The `Job` objects of all namespaces.
+    /// Returns a client for the `Job` objects in all namespaces.
     #[inline]
     pub fn all_jobs(&self) -> AllJobs {
         AllJobs::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

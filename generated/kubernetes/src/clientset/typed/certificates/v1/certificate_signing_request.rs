@@ -23,7 +23,7 @@ pub struct CertificateSigningRequestClient {
 }
 
 impl CertificateSigningRequestClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
@@ -39,7 +39,7 @@ impl CertificateSigningRequestClient {
         self.client.create(object)
     }
 
-    /// Replaces the `CertificateSigningRequest`; its resource version must be the current one.
+    /// Replaces the `CertificateSigningRequest`. Its resource version must be current.
     #[inline]
     pub fn update(
         &self,
@@ -48,7 +48,7 @@ impl CertificateSigningRequestClient {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `CertificateSigningRequest` and nothing else of it.
+    /// Replaces the status of the `CertificateSigningRequest`, and nothing else.
     #[inline]
     pub fn update_status(
         &self,
@@ -57,25 +57,25 @@ impl CertificateSigningRequestClient {
         self.client.update_status(object)
     }
 
-    /// Deletes the `CertificateSigningRequest` of this name.
+    /// Deletes the `CertificateSigningRequest` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::CertificateSigningRequest> {
         self.client.delete(name)
     }
 
-    /// Deletes every `CertificateSigningRequest` that the parameters select.
+    /// Deletes the `CertificateSigningRequest` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `CertificateSigningRequest` of this name.
+    /// Reads the `CertificateSigningRequest` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::CertificateSigningRequest> {
         self.client.get(name)
     }
 
-    /// Reads every `CertificateSigningRequest` that the parameters select.
+    /// Lists the `CertificateSigningRequest` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -84,13 +84,13 @@ impl CertificateSigningRequestClient {
         self.client.list(params)
     }
 
-    /// Reads every `CertificateSigningRequest` that the parameters select, page by page.
+    /// Lists the `CertificateSigningRequest` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::CertificateSigningRequest> {
         self.client.pages(params)
     }
 
-    /// Follows every `CertificateSigningRequest` that the parameters select; resumes by itself.
+    /// Watches the `CertificateSigningRequest` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(
         &self,
@@ -99,7 +99,7 @@ impl CertificateSigningRequestClient {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `CertificateSigningRequest` of this name.
+    /// Patches the `CertificateSigningRequest` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -109,7 +109,7 @@ impl CertificateSigningRequestClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `CertificateSigningRequest` of this name, again after a conflict.
+    /// Reads the `CertificateSigningRequest`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -119,7 +119,7 @@ impl CertificateSigningRequestClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `CertificateSigningRequest` of this name, again after a conflict.
+    /// Reads the `CertificateSigningRequest`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -175,7 +175,7 @@ impl CertificateSigningRequestClient {
         self.client.update_subresource(name, "approval", input)
     }
 
-    /// Changes parts of the subresource `approval` of the `CertificateSigningRequest`.
+    /// Patches the subresource `approval` of the `CertificateSigningRequest`.
     #[inline]
     pub fn patch_approval(
         &self,
@@ -185,7 +185,7 @@ impl CertificateSigningRequestClient {
         self.client.patch_subresource(name, "approval", patch)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::CertificateSigningRequest> {

@@ -15,7 +15,7 @@ pub use certificate_signing_request::CertificateSigningRequestClient;
 pub use cluster_trust_bundle::ClusterTrustBundleClient;
 pub use pod_certificate_request::PodCertificateRequestClient;
 
-/// Leads to the typed clients of `certificates.k8s.io/v1`.
+/// Typed clients for `certificates.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct CertificatesV1Client {
@@ -23,25 +23,25 @@ pub struct CertificatesV1Client {
 }
 
 impl CertificatesV1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `CertificateSigningRequest` objects of the cluster.
+    /// Returns a client for the `CertificateSigningRequest` objects of the cluster.
     #[inline]
     pub fn certificate_signing_requests(&self) -> CertificateSigningRequestClient {
         CertificateSigningRequestClient::new(self.client.clone())
     }
 
-    /// The `ClusterTrustBundle` objects of the cluster.
+    /// Returns a client for the `ClusterTrustBundle` objects of the cluster.
     #[inline]
     pub fn cluster_trust_bundles(&self) -> ClusterTrustBundleClient {
         ClusterTrustBundleClient::new(self.client.clone())
     }
 
-    /// The `PodCertificateRequest` objects of one namespace.
+    /// Returns a client for the `PodCertificateRequest` objects in one namespace.
     #[inline]
     pub fn pod_certificate_requests(
         &self,
@@ -50,13 +50,13 @@ impl CertificatesV1Client {
         PodCertificateRequestClient::new(self.client.clone(), namespace)
     }
 
-    /// The `PodCertificateRequest` objects of all namespaces.
+    /// Returns a client for the `PodCertificateRequest` objects in all namespaces.
     #[inline]
     pub fn all_pod_certificate_requests(&self) -> AllPodCertificateRequests {
         AllPodCertificateRequests::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::certificates::v1;
 
-/// Reads and writes the [`v1::PodCertificateRequest`] objects of one namespace.
+/// Reads and writes the [`v1::PodCertificateRequest`] objects in one namespace.
 ///
 /// PodCertificateRequest encodes a pod requesting a certificate from a given signer.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct PodCertificateRequestClient {
 }
 
 impl PodCertificateRequestClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -39,7 +39,7 @@ impl PodCertificateRequestClient {
         self.client.create(object)
     }
 
-    /// Replaces the `PodCertificateRequest`; its resource version must be the current one.
+    /// Replaces the `PodCertificateRequest`. Its resource version must be current.
     #[inline]
     pub fn update(
         &self,
@@ -48,7 +48,7 @@ impl PodCertificateRequestClient {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `PodCertificateRequest` and nothing else of it.
+    /// Replaces the status of the `PodCertificateRequest`, and nothing else.
     #[inline]
     pub fn update_status(
         &self,
@@ -57,25 +57,25 @@ impl PodCertificateRequestClient {
         self.client.update_status(object)
     }
 
-    /// Deletes the `PodCertificateRequest` of this name.
+    /// Deletes the `PodCertificateRequest` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::PodCertificateRequest> {
         self.client.delete(name)
     }
 
-    /// Deletes every `PodCertificateRequest` that the parameters select.
+    /// Deletes the `PodCertificateRequest` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `PodCertificateRequest` of this name.
+    /// Reads the `PodCertificateRequest` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::PodCertificateRequest> {
         self.client.get(name)
     }
 
-    /// Reads every `PodCertificateRequest` that the parameters select.
+    /// Lists the `PodCertificateRequest` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -84,19 +84,19 @@ impl PodCertificateRequestClient {
         self.client.list(params)
     }
 
-    /// Reads every `PodCertificateRequest` that the parameters select, page by page.
+    /// Lists the `PodCertificateRequest` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::PodCertificateRequest> {
         self.client.pages(params)
     }
 
-    /// Follows every `PodCertificateRequest` that the parameters select; resumes by itself.
+    /// Watches the `PodCertificateRequest` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::PodCertificateRequest> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `PodCertificateRequest` of this name.
+    /// Patches the `PodCertificateRequest` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -106,7 +106,7 @@ impl PodCertificateRequestClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `PodCertificateRequest` of this name, again after a conflict.
+    /// Reads the `PodCertificateRequest`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -116,7 +116,7 @@ impl PodCertificateRequestClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `PodCertificateRequest` of this name, again after a conflict.
+    /// Reads the `PodCertificateRequest`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -162,7 +162,7 @@ impl PodCertificateRequestClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::PodCertificateRequest> {

@@ -7,7 +7,7 @@ use genclient_runtime::{ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{List, Pages, WatchStream};
 use genclient_runtime::k8s_openapi::api::certificates::v1beta1;
 
-/// Reads the [`v1beta1::PodCertificateRequest`] objects of all namespaces.
+/// Reads the [`v1beta1::PodCertificateRequest`] objects in all namespaces.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AllPodCertificateRequests {
@@ -15,14 +15,14 @@ pub struct AllPodCertificateRequests {
 }
 
 impl AllPodCertificateRequests {
-    /// A client for all namespaces.
+    /// Creates a client for all namespaces.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
-    /// Reads every `PodCertificateRequest` that the parameters select.
+    /// Lists the `PodCertificateRequest` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -31,13 +31,13 @@ impl AllPodCertificateRequests {
         self.client.list(params)
     }
 
-    /// Reads every `PodCertificateRequest` that the parameters select, page by page.
+    /// Lists the `PodCertificateRequest` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1beta1::PodCertificateRequest> {
         self.client.pages(params)
     }
 
-    /// Follows every `PodCertificateRequest` that the parameters select; resumes by itself.
+    /// Watches the `PodCertificateRequest` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(
         &self,

@@ -23,7 +23,7 @@ pub struct ClusterTrustBundleClient {
 }
 
 impl ClusterTrustBundleClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
@@ -39,7 +39,7 @@ impl ClusterTrustBundleClient {
         self.client.create(object)
     }
 
-    /// Replaces the `ClusterTrustBundle`; its resource version must be the current one.
+    /// Replaces the `ClusterTrustBundle`. Its resource version must be current.
     #[inline]
     pub fn update(
         &self,
@@ -48,25 +48,25 @@ impl ClusterTrustBundleClient {
         self.client.update(object)
     }
 
-    /// Deletes the `ClusterTrustBundle` of this name.
+    /// Deletes the `ClusterTrustBundle` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1beta1::ClusterTrustBundle> {
         self.client.delete(name)
     }
 
-    /// Deletes every `ClusterTrustBundle` that the parameters select.
+    /// Deletes the `ClusterTrustBundle` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `ClusterTrustBundle` of this name.
+    /// Reads the `ClusterTrustBundle` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1beta1::ClusterTrustBundle> {
         self.client.get(name)
     }
 
-    /// Reads every `ClusterTrustBundle` that the parameters select.
+    /// Lists the `ClusterTrustBundle` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -75,13 +75,13 @@ impl ClusterTrustBundleClient {
         self.client.list(params)
     }
 
-    /// Reads every `ClusterTrustBundle` that the parameters select, page by page.
+    /// Lists the `ClusterTrustBundle` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1beta1::ClusterTrustBundle> {
         self.client.pages(params)
     }
 
-    /// Follows every `ClusterTrustBundle` that the parameters select; resumes by itself.
+    /// Watches the `ClusterTrustBundle` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(
         &self,
@@ -90,7 +90,7 @@ impl ClusterTrustBundleClient {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `ClusterTrustBundle` of this name.
+    /// Patches the `ClusterTrustBundle` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -100,7 +100,7 @@ impl ClusterTrustBundleClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `ClusterTrustBundle` of this name, again after a conflict.
+    /// Reads the `ClusterTrustBundle`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -128,7 +128,7 @@ impl ClusterTrustBundleClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1beta1::ClusterTrustBundle> {

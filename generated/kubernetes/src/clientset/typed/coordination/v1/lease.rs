@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::coordination::v1;
 
-/// Reads and writes the [`v1::Lease`] objects of one namespace.
+/// Reads and writes the [`v1::Lease`] objects in one namespace.
 ///
 /// Lease defines a lease concept.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct LeaseClient {
 }
 
 impl LeaseClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -36,55 +36,55 @@ impl LeaseClient {
         self.client.create(object)
     }
 
-    /// Replaces the `Lease`; its resource version must be the current one.
+    /// Replaces the `Lease`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::Lease) -> Write<v1::Lease> {
         self.client.update(object)
     }
 
-    /// Deletes the `Lease` of this name.
+    /// Deletes the `Lease` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::Lease> {
         self.client.delete(name)
     }
 
-    /// Deletes every `Lease` that the parameters select.
+    /// Deletes the `Lease` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `Lease` of this name.
+    /// Reads the `Lease` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::Lease> {
         self.client.get(name)
     }
 
-    /// Reads every `Lease` that the parameters select.
+    /// Lists the `Lease` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Lease>> {
         self.client.list(params)
     }
 
-    /// Reads every `Lease` that the parameters select, page by page.
+    /// Lists the `Lease` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Lease> {
         self.client.pages(params)
     }
 
-    /// Follows every `Lease` that the parameters select; resumes by itself.
+    /// Watches the `Lease` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Lease> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `Lease` of this name.
+    /// Patches the `Lease` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::Lease> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `Lease` of this name, again after a conflict.
+    /// Reads the `Lease`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -109,7 +109,7 @@ impl LeaseClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::Lease> {

@@ -11,7 +11,7 @@ mod lease;
 pub use all_leases::AllLeases;
 pub use lease::LeaseClient;
 
-/// Leads to the typed clients of `coordination.k8s.io/v1`.
+/// Typed clients for `coordination.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct CoordinationV1Client {
@@ -19,25 +19,25 @@ pub struct CoordinationV1Client {
 }
 
 impl CoordinationV1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `Lease` objects of one namespace.
+    /// Returns a client for the `Lease` objects in one namespace.
     #[inline]
     pub fn leases(&self, namespace: &str) -> LeaseClient {
         LeaseClient::new(self.client.clone(), namespace)
     }
 
-    /// The `Lease` objects of all namespaces.
+    /// Returns a client for the `Lease` objects in all namespaces.
     #[inline]
     pub fn all_leases(&self) -> AllLeases {
         AllLeases::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

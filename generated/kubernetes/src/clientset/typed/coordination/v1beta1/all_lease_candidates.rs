@@ -7,7 +7,7 @@ use genclient_runtime::{ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{List, Pages, WatchStream};
 use genclient_runtime::k8s_openapi::api::coordination::v1beta1;
 
-/// Reads the [`v1beta1::LeaseCandidate`] objects of all namespaces.
+/// Reads the [`v1beta1::LeaseCandidate`] objects in all namespaces.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AllLeaseCandidates {
@@ -15,14 +15,14 @@ pub struct AllLeaseCandidates {
 }
 
 impl AllLeaseCandidates {
-    /// A client for all namespaces.
+    /// Creates a client for all namespaces.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
-    /// Reads every `LeaseCandidate` that the parameters select.
+    /// Lists the `LeaseCandidate` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -31,13 +31,13 @@ impl AllLeaseCandidates {
         self.client.list(params)
     }
 
-    /// Reads every `LeaseCandidate` that the parameters select, page by page.
+    /// Lists the `LeaseCandidate` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1beta1::LeaseCandidate> {
         self.client.pages(params)
     }
 
-    /// Follows every `LeaseCandidate` that the parameters select; resumes by itself.
+    /// Watches the `LeaseCandidate` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1beta1::LeaseCandidate> {
         self.client.watch(params)

@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::coordination::v1beta1;
 
-/// Reads and writes the [`v1beta1::LeaseCandidate`] objects of one namespace.
+/// Reads and writes the [`v1beta1::LeaseCandidate`] objects in one namespace.
 ///
 /// LeaseCandidate defines a candidate for a Lease object. Candidates are created such that coordinated leader election will pick the best leader from the list of candidates.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct LeaseCandidateClient {
 }
 
 impl LeaseCandidateClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -39,7 +39,7 @@ impl LeaseCandidateClient {
         self.client.create(object)
     }
 
-    /// Replaces the `LeaseCandidate`; its resource version must be the current one.
+    /// Replaces the `LeaseCandidate`. Its resource version must be current.
     #[inline]
     pub fn update(
         &self,
@@ -48,25 +48,25 @@ impl LeaseCandidateClient {
         self.client.update(object)
     }
 
-    /// Deletes the `LeaseCandidate` of this name.
+    /// Deletes the `LeaseCandidate` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1beta1::LeaseCandidate> {
         self.client.delete(name)
     }
 
-    /// Deletes every `LeaseCandidate` that the parameters select.
+    /// Deletes the `LeaseCandidate` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `LeaseCandidate` of this name.
+    /// Reads the `LeaseCandidate` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1beta1::LeaseCandidate> {
         self.client.get(name)
     }
 
-    /// Reads every `LeaseCandidate` that the parameters select.
+    /// Lists the `LeaseCandidate` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -75,19 +75,19 @@ impl LeaseCandidateClient {
         self.client.list(params)
     }
 
-    /// Reads every `LeaseCandidate` that the parameters select, page by page.
+    /// Lists the `LeaseCandidate` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1beta1::LeaseCandidate> {
         self.client.pages(params)
     }
 
-    /// Follows every `LeaseCandidate` that the parameters select; resumes by itself.
+    /// Watches the `LeaseCandidate` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1beta1::LeaseCandidate> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `LeaseCandidate` of this name.
+    /// Patches the `LeaseCandidate` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -97,7 +97,7 @@ impl LeaseCandidateClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `LeaseCandidate` of this name, again after a conflict.
+    /// Reads the `LeaseCandidate`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -125,7 +125,7 @@ impl LeaseCandidateClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1beta1::LeaseCandidate> {

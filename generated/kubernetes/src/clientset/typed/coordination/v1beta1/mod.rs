@@ -11,7 +11,7 @@ mod lease_candidate;
 pub use all_lease_candidates::AllLeaseCandidates;
 pub use lease_candidate::LeaseCandidateClient;
 
-/// Leads to the typed clients of `coordination.k8s.io/v1beta1`.
+/// Typed clients for `coordination.k8s.io/v1beta1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct CoordinationV1beta1Client {
@@ -19,25 +19,25 @@ pub struct CoordinationV1beta1Client {
 }
 
 impl CoordinationV1beta1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `LeaseCandidate` objects of one namespace.
+    /// Returns a client for the `LeaseCandidate` objects in one namespace.
     #[inline]
     pub fn lease_candidates(&self, namespace: &str) -> LeaseCandidateClient {
         LeaseCandidateClient::new(self.client.clone(), namespace)
     }
 
-    /// The `LeaseCandidate` objects of all namespaces.
+    /// Returns a client for the `LeaseCandidate` objects in all namespaces.
     #[inline]
     pub fn all_lease_candidates(&self) -> AllLeaseCandidates {
         AllLeaseCandidates::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

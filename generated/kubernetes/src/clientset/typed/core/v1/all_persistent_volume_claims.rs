@@ -7,7 +7,7 @@ use genclient_runtime::{ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{List, Pages, WatchStream};
 use genclient_runtime::k8s_openapi::api::core::v1;
 
-/// Reads the [`v1::PersistentVolumeClaim`] objects of all namespaces.
+/// Reads the [`v1::PersistentVolumeClaim`] objects in all namespaces.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AllPersistentVolumeClaims {
@@ -15,14 +15,14 @@ pub struct AllPersistentVolumeClaims {
 }
 
 impl AllPersistentVolumeClaims {
-    /// A client for all namespaces.
+    /// Creates a client for all namespaces.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
-    /// Reads every `PersistentVolumeClaim` that the parameters select.
+    /// Lists the `PersistentVolumeClaim` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -31,13 +31,13 @@ impl AllPersistentVolumeClaims {
         self.client.list(params)
     }
 
-    /// Reads every `PersistentVolumeClaim` that the parameters select, page by page.
+    /// Lists the `PersistentVolumeClaim` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::PersistentVolumeClaim> {
         self.client.pages(params)
     }
 
-    /// Follows every `PersistentVolumeClaim` that the parameters select; resumes by itself.
+    /// Watches the `PersistentVolumeClaim` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::PersistentVolumeClaim> {
         self.client.watch(params)

@@ -7,7 +7,7 @@ use genclient_runtime::{ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{List, Pages, WatchStream};
 use genclient_runtime::k8s_openapi::api::core::v1;
 
-/// Reads the [`v1::ReplicationController`] objects of all namespaces.
+/// Reads the [`v1::ReplicationController`] objects in all namespaces.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AllReplicationControllers {
@@ -15,14 +15,14 @@ pub struct AllReplicationControllers {
 }
 
 impl AllReplicationControllers {
-    /// A client for all namespaces.
+    /// Creates a client for all namespaces.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
-    /// Reads every `ReplicationController` that the parameters select.
+    /// Lists the `ReplicationController` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -31,13 +31,13 @@ impl AllReplicationControllers {
         self.client.list(params)
     }
 
-    /// Reads every `ReplicationController` that the parameters select, page by page.
+    /// Lists the `ReplicationController` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::ReplicationController> {
         self.client.pages(params)
     }
 
-    /// Follows every `ReplicationController` that the parameters select; resumes by itself.
+    /// Watches the `ReplicationController` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::ReplicationController> {
         self.client.watch(params)

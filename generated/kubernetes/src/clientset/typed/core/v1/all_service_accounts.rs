@@ -7,7 +7,7 @@ use genclient_runtime::{ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{List, Pages, WatchStream};
 use genclient_runtime::k8s_openapi::api::core::v1;
 
-/// Reads the [`v1::ServiceAccount`] objects of all namespaces.
+/// Reads the [`v1::ServiceAccount`] objects in all namespaces.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AllServiceAccounts {
@@ -15,26 +15,26 @@ pub struct AllServiceAccounts {
 }
 
 impl AllServiceAccounts {
-    /// A client for all namespaces.
+    /// Creates a client for all namespaces.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
-    /// Reads every `ServiceAccount` that the parameters select.
+    /// Lists the `ServiceAccount` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::ServiceAccount>> {
         self.client.list(params)
     }
 
-    /// Reads every `ServiceAccount` that the parameters select, page by page.
+    /// Lists the `ServiceAccount` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::ServiceAccount> {
         self.client.pages(params)
     }
 
-    /// Follows every `ServiceAccount` that the parameters select; resumes by itself.
+    /// Watches the `ServiceAccount` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::ServiceAccount> {
         self.client.watch(params)

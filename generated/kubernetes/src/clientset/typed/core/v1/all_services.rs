@@ -7,7 +7,7 @@ use genclient_runtime::{ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{List, Pages, WatchStream};
 use genclient_runtime::k8s_openapi::api::core::v1;
 
-/// Reads the [`v1::Service`] objects of all namespaces.
+/// Reads the [`v1::Service`] objects in all namespaces.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AllServices {
@@ -15,26 +15,26 @@ pub struct AllServices {
 }
 
 impl AllServices {
-    /// A client for all namespaces.
+    /// Creates a client for all namespaces.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
-    /// Reads every `Service` that the parameters select.
+    /// Lists the `Service` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Service>> {
         self.client.list(params)
     }
 
-    /// Reads every `Service` that the parameters select, page by page.
+    /// Lists the `Service` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Service> {
         self.client.pages(params)
     }
 
-    /// Follows every `Service` that the parameters select; resumes by itself.
+    /// Watches the `Service` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Service> {
         self.client.watch(params)

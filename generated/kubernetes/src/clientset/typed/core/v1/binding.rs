@@ -8,7 +8,7 @@ use genclient_runtime::client::Write;
 use genclient_runtime::k8s_openapi::api::core::v1;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
 
-/// Writes the [`v1::Binding`] objects of one namespace.
+/// Writes the [`v1::Binding`] objects in one namespace.
 ///
 /// Binding ties one object to another; for example, a pod is bound to a node by a scheduler.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub struct BindingClient {
 }
 
 impl BindingClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -31,7 +31,7 @@ impl BindingClient {
         self.client.create_as(input)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::Binding> {

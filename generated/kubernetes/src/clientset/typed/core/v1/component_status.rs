@@ -17,32 +17,32 @@ pub struct ComponentStatusClient {
 }
 
 impl ComponentStatusClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
-    /// Reads the `ComponentStatus` of this name.
+    /// Reads the `ComponentStatus` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::ComponentStatus> {
         self.client.get(name)
     }
 
-    /// Reads every `ComponentStatus` that the parameters select.
+    /// Lists the `ComponentStatus` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::ComponentStatus>> {
         self.client.list(params)
     }
 
-    /// Reads every `ComponentStatus` that the parameters select, page by page.
+    /// Lists the `ComponentStatus` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::ComponentStatus> {
         self.client.pages(params)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::ComponentStatus> {

@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::core::v1;
 
-/// Reads and writes the [`v1::ConfigMap`] objects of one namespace.
+/// Reads and writes the [`v1::ConfigMap`] objects in one namespace.
 ///
 /// ConfigMap holds configuration data for pods to consume.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct ConfigMapClient {
 }
 
 impl ConfigMapClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -36,55 +36,55 @@ impl ConfigMapClient {
         self.client.create(object)
     }
 
-    /// Replaces the `ConfigMap`; its resource version must be the current one.
+    /// Replaces the `ConfigMap`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::ConfigMap) -> Write<v1::ConfigMap> {
         self.client.update(object)
     }
 
-    /// Deletes the `ConfigMap` of this name.
+    /// Deletes the `ConfigMap` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::ConfigMap> {
         self.client.delete(name)
     }
 
-    /// Deletes every `ConfigMap` that the parameters select.
+    /// Deletes the `ConfigMap` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `ConfigMap` of this name.
+    /// Reads the `ConfigMap` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::ConfigMap> {
         self.client.get(name)
     }
 
-    /// Reads every `ConfigMap` that the parameters select.
+    /// Lists the `ConfigMap` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::ConfigMap>> {
         self.client.list(params)
     }
 
-    /// Reads every `ConfigMap` that the parameters select, page by page.
+    /// Lists the `ConfigMap` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::ConfigMap> {
         self.client.pages(params)
     }
 
-    /// Follows every `ConfigMap` that the parameters select; resumes by itself.
+    /// Watches the `ConfigMap` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::ConfigMap> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `ConfigMap` of this name.
+    /// Patches the `ConfigMap` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::ConfigMap> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `ConfigMap` of this name, again after a conflict.
+    /// Reads the `ConfigMap`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -109,7 +109,7 @@ impl ConfigMapClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::ConfigMap> {

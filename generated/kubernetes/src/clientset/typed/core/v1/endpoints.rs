@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::core::v1;
 
-/// Reads and writes the [`v1::Endpoints`] objects of one namespace.
+/// Reads and writes the [`v1::Endpoints`] objects in one namespace.
 ///
 /// Endpoints is a collection of endpoints that implement the actual service. Example:
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct EndpointsClient {
 }
 
 impl EndpointsClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -36,55 +36,55 @@ impl EndpointsClient {
         self.client.create(object)
     }
 
-    /// Replaces the `Endpoints`; its resource version must be the current one.
+    /// Replaces the `Endpoints`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::Endpoints) -> Write<v1::Endpoints> {
         self.client.update(object)
     }
 
-    /// Deletes the `Endpoints` of this name.
+    /// Deletes the `Endpoints` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::Endpoints> {
         self.client.delete(name)
     }
 
-    /// Deletes every `Endpoints` that the parameters select.
+    /// Deletes the `Endpoints` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `Endpoints` of this name.
+    /// Reads the `Endpoints` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::Endpoints> {
         self.client.get(name)
     }
 
-    /// Reads every `Endpoints` that the parameters select.
+    /// Lists the `Endpoints` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Endpoints>> {
         self.client.list(params)
     }
 
-    /// Reads every `Endpoints` that the parameters select, page by page.
+    /// Lists the `Endpoints` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Endpoints> {
         self.client.pages(params)
     }
 
-    /// Follows every `Endpoints` that the parameters select; resumes by itself.
+    /// Watches the `Endpoints` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Endpoints> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `Endpoints` of this name.
+    /// Patches the `Endpoints` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::Endpoints> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `Endpoints` of this name, again after a conflict.
+    /// Reads the `Endpoints`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -109,7 +109,7 @@ impl EndpointsClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::Endpoints> {

@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::core::v1;
 
-/// Reads and writes the [`v1::LimitRange`] objects of one namespace.
+/// Reads and writes the [`v1::LimitRange`] objects in one namespace.
 ///
 /// LimitRange sets resource usage limits for each kind of resource in a Namespace.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct LimitRangeClient {
 }
 
 impl LimitRangeClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -36,55 +36,55 @@ impl LimitRangeClient {
         self.client.create(object)
     }
 
-    /// Replaces the `LimitRange`; its resource version must be the current one.
+    /// Replaces the `LimitRange`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::LimitRange) -> Write<v1::LimitRange> {
         self.client.update(object)
     }
 
-    /// Deletes the `LimitRange` of this name.
+    /// Deletes the `LimitRange` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::LimitRange> {
         self.client.delete(name)
     }
 
-    /// Deletes every `LimitRange` that the parameters select.
+    /// Deletes the `LimitRange` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `LimitRange` of this name.
+    /// Reads the `LimitRange` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::LimitRange> {
         self.client.get(name)
     }
 
-    /// Reads every `LimitRange` that the parameters select.
+    /// Lists the `LimitRange` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::LimitRange>> {
         self.client.list(params)
     }
 
-    /// Reads every `LimitRange` that the parameters select, page by page.
+    /// Lists the `LimitRange` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::LimitRange> {
         self.client.pages(params)
     }
 
-    /// Follows every `LimitRange` that the parameters select; resumes by itself.
+    /// Watches the `LimitRange` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::LimitRange> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `LimitRange` of this name.
+    /// Patches the `LimitRange` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::LimitRange> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `LimitRange` of this name, again after a conflict.
+    /// Reads the `LimitRange`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -109,7 +109,7 @@ impl LimitRangeClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::LimitRange> {

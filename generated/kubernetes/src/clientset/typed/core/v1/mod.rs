@@ -65,7 +65,7 @@ pub use secret::SecretClient;
 pub use service::ServiceClient;
 pub use service_account::ServiceAccountClient;
 
-/// Leads to the typed clients of `v1`.
+/// Typed clients for `v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct CoreV1Client {
@@ -73,91 +73,91 @@ pub struct CoreV1Client {
 }
 
 impl CoreV1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `Binding` objects of one namespace.
+    /// Returns a client for the `Binding` objects in one namespace.
     #[inline]
     pub fn bindings(&self, namespace: &str) -> BindingClient {
         BindingClient::new(self.client.clone(), namespace)
     }
 
-    /// The `ComponentStatus` objects of the cluster.
+    /// Returns a client for the `ComponentStatus` objects of the cluster.
     #[inline]
     pub fn component_statuses(&self) -> ComponentStatusClient {
         ComponentStatusClient::new(self.client.clone())
     }
 
-    /// The `ConfigMap` objects of one namespace.
+    /// Returns a client for the `ConfigMap` objects in one namespace.
     #[inline]
     pub fn config_maps(&self, namespace: &str) -> ConfigMapClient {
         ConfigMapClient::new(self.client.clone(), namespace)
     }
 
-    /// The `ConfigMap` objects of all namespaces.
+    /// Returns a client for the `ConfigMap` objects in all namespaces.
     #[inline]
     pub fn all_config_maps(&self) -> AllConfigMaps {
         AllConfigMaps::new(self.client.clone())
     }
 
-    /// The `Endpoints` objects of one namespace.
+    /// Returns a client for the `Endpoints` objects in one namespace.
     #[inline]
     pub fn endpoints(&self, namespace: &str) -> EndpointsClient {
         EndpointsClient::new(self.client.clone(), namespace)
     }
 
-    /// The `Endpoints` objects of all namespaces.
+    /// Returns a client for the `Endpoints` objects in all namespaces.
     #[inline]
     pub fn all_endpoints(&self) -> AllEndpoints {
         AllEndpoints::new(self.client.clone())
     }
 
-    /// The `Event` objects of one namespace.
+    /// Returns a client for the `Event` objects in one namespace.
     #[inline]
     pub fn events(&self, namespace: &str) -> EventClient {
         EventClient::new(self.client.clone(), namespace)
     }
 
-    /// The `Event` objects of all namespaces.
+    /// Returns a client for the `Event` objects in all namespaces.
     #[inline]
     pub fn all_events(&self) -> AllEvents {
         AllEvents::new(self.client.clone())
     }
 
-    /// The `LimitRange` objects of one namespace.
+    /// Returns a client for the `LimitRange` objects in one namespace.
     #[inline]
     pub fn limit_ranges(&self, namespace: &str) -> LimitRangeClient {
         LimitRangeClient::new(self.client.clone(), namespace)
     }
 
-    /// The `LimitRange` objects of all namespaces.
+    /// Returns a client for the `LimitRange` objects in all namespaces.
     #[inline]
     pub fn all_limit_ranges(&self) -> AllLimitRanges {
         AllLimitRanges::new(self.client.clone())
     }
 
-    /// The `Namespace` objects of the cluster.
+    /// Returns a client for the `Namespace` objects of the cluster.
     #[inline]
     pub fn namespaces(&self) -> NamespaceClient {
         NamespaceClient::new(self.client.clone())
     }
 
-    /// The `Node` objects of the cluster.
+    /// Returns a client for the `Node` objects of the cluster.
     #[inline]
     pub fn nodes(&self) -> NodeClient {
         NodeClient::new(self.client.clone())
     }
 
-    /// The `PersistentVolume` objects of the cluster.
+    /// Returns a client for the `PersistentVolume` objects of the cluster.
     #[inline]
     pub fn persistent_volumes(&self) -> PersistentVolumeClient {
         PersistentVolumeClient::new(self.client.clone())
     }
 
-    /// The `PersistentVolumeClaim` objects of one namespace.
+    /// Returns a client for the `PersistentVolumeClaim` objects in one namespace.
     #[inline]
     pub fn persistent_volume_claims(
         &self,
@@ -166,37 +166,37 @@ impl CoreV1Client {
         PersistentVolumeClaimClient::new(self.client.clone(), namespace)
     }
 
-    /// The `PersistentVolumeClaim` objects of all namespaces.
+    /// Returns a client for the `PersistentVolumeClaim` objects in all namespaces.
     #[inline]
     pub fn all_persistent_volume_claims(&self) -> AllPersistentVolumeClaims {
         AllPersistentVolumeClaims::new(self.client.clone())
     }
 
-    /// The `Pod` objects of one namespace.
+    /// Returns a client for the `Pod` objects in one namespace.
     #[inline]
     pub fn pods(&self, namespace: &str) -> PodClient {
         PodClient::new(self.client.clone(), namespace)
     }
 
-    /// The `Pod` objects of all namespaces.
+    /// Returns a client for the `Pod` objects in all namespaces.
     #[inline]
     pub fn all_pods(&self) -> AllPods {
         AllPods::new(self.client.clone())
     }
 
-    /// The `PodTemplate` objects of one namespace.
+    /// Returns a client for the `PodTemplate` objects in one namespace.
     #[inline]
     pub fn pod_templates(&self, namespace: &str) -> PodTemplateClient {
         PodTemplateClient::new(self.client.clone(), namespace)
     }
 
-    /// The `PodTemplate` objects of all namespaces.
+    /// Returns a client for the `PodTemplate` objects in all namespaces.
     #[inline]
     pub fn all_pod_templates(&self) -> AllPodTemplates {
         AllPodTemplates::new(self.client.clone())
     }
 
-    /// The `ReplicationController` objects of one namespace.
+    /// Returns a client for the `ReplicationController` objects in one namespace.
     #[inline]
     pub fn replication_controllers(
         &self,
@@ -205,61 +205,61 @@ impl CoreV1Client {
         ReplicationControllerClient::new(self.client.clone(), namespace)
     }
 
-    /// The `ReplicationController` objects of all namespaces.
+    /// Returns a client for the `ReplicationController` objects in all namespaces.
     #[inline]
     pub fn all_replication_controllers(&self) -> AllReplicationControllers {
         AllReplicationControllers::new(self.client.clone())
     }
 
-    /// The `ResourceQuota` objects of one namespace.
+    /// Returns a client for the `ResourceQuota` objects in one namespace.
     #[inline]
     pub fn resource_quotas(&self, namespace: &str) -> ResourceQuotaClient {
         ResourceQuotaClient::new(self.client.clone(), namespace)
     }
 
-    /// The `ResourceQuota` objects of all namespaces.
+    /// Returns a client for the `ResourceQuota` objects in all namespaces.
     #[inline]
     pub fn all_resource_quotas(&self) -> AllResourceQuotas {
         AllResourceQuotas::new(self.client.clone())
     }
 
-    /// The `Secret` objects of one namespace.
+    /// Returns a client for the `Secret` objects in one namespace.
     #[inline]
     pub fn secrets(&self, namespace: &str) -> SecretClient {
         SecretClient::new(self.client.clone(), namespace)
     }
 
-    /// The `Secret` objects of all namespaces.
+    /// Returns a client for the `Secret` objects in all namespaces.
     #[inline]
     pub fn all_secrets(&self) -> AllSecrets {
         AllSecrets::new(self.client.clone())
     }
 
-    /// The `Service` objects of one namespace.
+    /// Returns a client for the `Service` objects in one namespace.
     #[inline]
     pub fn services(&self, namespace: &str) -> ServiceClient {
         ServiceClient::new(self.client.clone(), namespace)
     }
 
-    /// The `Service` objects of all namespaces.
+    /// Returns a client for the `Service` objects in all namespaces.
     #[inline]
     pub fn all_services(&self) -> AllServices {
         AllServices::new(self.client.clone())
     }
 
-    /// The `ServiceAccount` objects of one namespace.
+    /// Returns a client for the `ServiceAccount` objects in one namespace.
     #[inline]
     pub fn service_accounts(&self, namespace: &str) -> ServiceAccountClient {
         ServiceAccountClient::new(self.client.clone(), namespace)
     }
 
-    /// The `ServiceAccount` objects of all namespaces.
+    /// Returns a client for the `ServiceAccount` objects in all namespaces.
     #[inline]
     pub fn all_service_accounts(&self) -> AllServiceAccounts {
         AllServiceAccounts::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

@@ -22,7 +22,7 @@ pub struct NamespaceClient {
 }
 
 impl NamespaceClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
@@ -35,55 +35,55 @@ impl NamespaceClient {
         self.client.create(object)
     }
 
-    /// Replaces the `Namespace`; its resource version must be the current one.
+    /// Replaces the `Namespace`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::Namespace) -> Write<v1::Namespace> {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `Namespace` and nothing else of it.
+    /// Replaces the status of the `Namespace`, and nothing else.
     #[inline]
     pub fn update_status(&self, object: &v1::Namespace) -> Write<v1::Namespace> {
         self.client.update_status(object)
     }
 
-    /// Deletes the `Namespace` of this name.
+    /// Deletes the `Namespace` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::Namespace> {
         self.client.delete(name)
     }
 
-    /// Reads the `Namespace` of this name.
+    /// Reads the `Namespace` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::Namespace> {
         self.client.get(name)
     }
 
-    /// Reads every `Namespace` that the parameters select.
+    /// Lists the `Namespace` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Namespace>> {
         self.client.list(params)
     }
 
-    /// Reads every `Namespace` that the parameters select, page by page.
+    /// Lists the `Namespace` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Namespace> {
         self.client.pages(params)
     }
 
-    /// Follows every `Namespace` that the parameters select; resumes by itself.
+    /// Watches the `Namespace` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Namespace> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `Namespace` of this name.
+    /// Patches the `Namespace` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::Namespace> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `Namespace` of this name, again after a conflict.
+    /// Reads the `Namespace`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -93,7 +93,7 @@ impl NamespaceClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `Namespace` of this name, again after a conflict.
+    /// Reads the `Namespace`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -142,7 +142,7 @@ impl NamespaceClient {
         self.client.update_subresource(name, "finalize", input)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::Namespace> {

@@ -23,7 +23,7 @@ pub struct NodeClient {
 }
 
 impl NodeClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
@@ -36,61 +36,61 @@ impl NodeClient {
         self.client.create(object)
     }
 
-    /// Replaces the `Node`; its resource version must be the current one.
+    /// Replaces the `Node`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::Node) -> Write<v1::Node> {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `Node` and nothing else of it.
+    /// Replaces the status of the `Node`, and nothing else.
     #[inline]
     pub fn update_status(&self, object: &v1::Node) -> Write<v1::Node> {
         self.client.update_status(object)
     }
 
-    /// Deletes the `Node` of this name.
+    /// Deletes the `Node` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::Node> {
         self.client.delete(name)
     }
 
-    /// Deletes every `Node` that the parameters select.
+    /// Deletes the `Node` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `Node` of this name.
+    /// Reads the `Node` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::Node> {
         self.client.get(name)
     }
 
-    /// Reads every `Node` that the parameters select.
+    /// Lists the `Node` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Node>> {
         self.client.list(params)
     }
 
-    /// Reads every `Node` that the parameters select, page by page.
+    /// Lists the `Node` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Node> {
         self.client.pages(params)
     }
 
-    /// Follows every `Node` that the parameters select; resumes by itself.
+    /// Watches the `Node` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Node> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `Node` of this name.
+    /// Patches the `Node` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::Node> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `Node` of this name, again after a conflict.
+    /// Reads the `Node`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -100,7 +100,7 @@ impl NodeClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `Node` of this name, again after a conflict.
+    /// Reads the `Node`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -140,7 +140,7 @@ impl NodeClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::Node> {

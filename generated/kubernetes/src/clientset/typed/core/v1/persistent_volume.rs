@@ -21,7 +21,7 @@ pub struct PersistentVolumeClient {
 }
 
 impl PersistentVolumeClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
@@ -34,13 +34,13 @@ impl PersistentVolumeClient {
         self.client.create(object)
     }
 
-    /// Replaces the `PersistentVolume`; its resource version must be the current one.
+    /// Replaces the `PersistentVolume`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::PersistentVolume) -> Write<v1::PersistentVolume> {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `PersistentVolume` and nothing else of it.
+    /// Replaces the status of the `PersistentVolume`, and nothing else.
     #[inline]
     pub fn update_status(
         &self,
@@ -49,43 +49,43 @@ impl PersistentVolumeClient {
         self.client.update_status(object)
     }
 
-    /// Deletes the `PersistentVolume` of this name.
+    /// Deletes the `PersistentVolume` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::PersistentVolume> {
         self.client.delete(name)
     }
 
-    /// Deletes every `PersistentVolume` that the parameters select.
+    /// Deletes the `PersistentVolume` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `PersistentVolume` of this name.
+    /// Reads the `PersistentVolume` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::PersistentVolume> {
         self.client.get(name)
     }
 
-    /// Reads every `PersistentVolume` that the parameters select.
+    /// Lists the `PersistentVolume` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::PersistentVolume>> {
         self.client.list(params)
     }
 
-    /// Reads every `PersistentVolume` that the parameters select, page by page.
+    /// Lists the `PersistentVolume` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::PersistentVolume> {
         self.client.pages(params)
     }
 
-    /// Follows every `PersistentVolume` that the parameters select; resumes by itself.
+    /// Watches the `PersistentVolume` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::PersistentVolume> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `PersistentVolume` of this name.
+    /// Patches the `PersistentVolume` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -95,7 +95,7 @@ impl PersistentVolumeClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `PersistentVolume` of this name, again after a conflict.
+    /// Reads the `PersistentVolume`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -105,7 +105,7 @@ impl PersistentVolumeClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `PersistentVolume` of this name, again after a conflict.
+    /// Reads the `PersistentVolume`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -151,7 +151,7 @@ impl PersistentVolumeClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::PersistentVolume> {

@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::core::v1;
 
-/// Reads and writes the [`v1::PersistentVolumeClaim`] objects of one namespace.
+/// Reads and writes the [`v1::PersistentVolumeClaim`] objects in one namespace.
 ///
 /// PersistentVolumeClaim is a user's request for and claim to a persistent volume
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct PersistentVolumeClaimClient {
 }
 
 impl PersistentVolumeClaimClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -39,7 +39,7 @@ impl PersistentVolumeClaimClient {
         self.client.create(object)
     }
 
-    /// Replaces the `PersistentVolumeClaim`; its resource version must be the current one.
+    /// Replaces the `PersistentVolumeClaim`. Its resource version must be current.
     #[inline]
     pub fn update(
         &self,
@@ -48,7 +48,7 @@ impl PersistentVolumeClaimClient {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `PersistentVolumeClaim` and nothing else of it.
+    /// Replaces the status of the `PersistentVolumeClaim`, and nothing else.
     #[inline]
     pub fn update_status(
         &self,
@@ -57,25 +57,25 @@ impl PersistentVolumeClaimClient {
         self.client.update_status(object)
     }
 
-    /// Deletes the `PersistentVolumeClaim` of this name.
+    /// Deletes the `PersistentVolumeClaim` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::PersistentVolumeClaim> {
         self.client.delete(name)
     }
 
-    /// Deletes every `PersistentVolumeClaim` that the parameters select.
+    /// Deletes the `PersistentVolumeClaim` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `PersistentVolumeClaim` of this name.
+    /// Reads the `PersistentVolumeClaim` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::PersistentVolumeClaim> {
         self.client.get(name)
     }
 
-    /// Reads every `PersistentVolumeClaim` that the parameters select.
+    /// Lists the `PersistentVolumeClaim` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -84,19 +84,19 @@ impl PersistentVolumeClaimClient {
         self.client.list(params)
     }
 
-    /// Reads every `PersistentVolumeClaim` that the parameters select, page by page.
+    /// Lists the `PersistentVolumeClaim` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::PersistentVolumeClaim> {
         self.client.pages(params)
     }
 
-    /// Follows every `PersistentVolumeClaim` that the parameters select; resumes by itself.
+    /// Watches the `PersistentVolumeClaim` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::PersistentVolumeClaim> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `PersistentVolumeClaim` of this name.
+    /// Patches the `PersistentVolumeClaim` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -106,7 +106,7 @@ impl PersistentVolumeClaimClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `PersistentVolumeClaim` of this name, again after a conflict.
+    /// Reads the `PersistentVolumeClaim`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -116,7 +116,7 @@ impl PersistentVolumeClaimClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `PersistentVolumeClaim` of this name, again after a conflict.
+    /// Reads the `PersistentVolumeClaim`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -162,7 +162,7 @@ impl PersistentVolumeClaimClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::PersistentVolumeClaim> {

@@ -15,7 +15,7 @@ use genclient_runtime::k8s_openapi::api::core::v1;
 use genclient_runtime::k8s_openapi::api::policy::v1::Eviction;
 use genclient_runtime::k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
 
-/// Reads and writes the [`v1::Pod`] objects of one namespace.
+/// Reads and writes the [`v1::Pod`] objects in one namespace.
 ///
 /// Pod is a collection of containers that can run on a host. This resource is created by clients and scheduled onto hosts.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub struct PodClient {
 }
 
 impl PodClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -38,61 +38,61 @@ impl PodClient {
         self.client.create(object)
     }
 
-    /// Replaces the `Pod`; its resource version must be the current one.
+    /// Replaces the `Pod`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::Pod) -> Write<v1::Pod> {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `Pod` and nothing else of it.
+    /// Replaces the status of the `Pod`, and nothing else.
     #[inline]
     pub fn update_status(&self, object: &v1::Pod) -> Write<v1::Pod> {
         self.client.update_status(object)
     }
 
-    /// Deletes the `Pod` of this name.
+    /// Deletes the `Pod` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::Pod> {
         self.client.delete(name)
     }
 
-    /// Deletes every `Pod` that the parameters select.
+    /// Deletes the `Pod` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `Pod` of this name.
+    /// Reads the `Pod` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::Pod> {
         self.client.get(name)
     }
 
-    /// Reads every `Pod` that the parameters select.
+    /// Lists the `Pod` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Pod>> {
         self.client.list(params)
     }
 
-    /// Reads every `Pod` that the parameters select, page by page.
+    /// Lists the `Pod` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Pod> {
         self.client.pages(params)
     }
 
-    /// Follows every `Pod` that the parameters select; resumes by itself.
+    /// Watches the `Pod` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Pod> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `Pod` of this name.
+    /// Patches the `Pod` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::Pod> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `Pod` of this name, again after a conflict.
+    /// Reads the `Pod`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -102,7 +102,7 @@ impl PodClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `Pod` of this name, again after a conflict.
+    /// Reads the `Pod`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -158,7 +158,7 @@ impl PodClient {
         self.client.update_subresource(name, "ephemeralcontainers", input)
     }
 
-    /// Changes parts of the subresource `ephemeralcontainers` of the `Pod`.
+    /// Patches the subresource `ephemeralcontainers` of the `Pod`.
     #[inline]
     pub fn patch_ephemeral_containers(
         &self,
@@ -180,13 +180,13 @@ impl PodClient {
         self.client.update_subresource(name, "resize", input)
     }
 
-    /// Changes parts of the subresource `resize` of the `Pod`.
+    /// Patches the subresource `resize` of the `Pod`.
     #[inline]
     pub fn patch_resize(&self, name: &str, patch: &Patch) -> PatchRequest<v1::Pod> {
         self.client.patch_subresource(name, "resize", patch)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::Pod> {

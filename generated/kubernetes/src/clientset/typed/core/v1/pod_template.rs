@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::core::v1;
 
-/// Reads and writes the [`v1::PodTemplate`] objects of one namespace.
+/// Reads and writes the [`v1::PodTemplate`] objects in one namespace.
 ///
 /// PodTemplate describes a template for creating copies of a predefined pod.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct PodTemplateClient {
 }
 
 impl PodTemplateClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -36,55 +36,55 @@ impl PodTemplateClient {
         self.client.create(object)
     }
 
-    /// Replaces the `PodTemplate`; its resource version must be the current one.
+    /// Replaces the `PodTemplate`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::PodTemplate) -> Write<v1::PodTemplate> {
         self.client.update(object)
     }
 
-    /// Deletes the `PodTemplate` of this name.
+    /// Deletes the `PodTemplate` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::PodTemplate> {
         self.client.delete(name)
     }
 
-    /// Deletes every `PodTemplate` that the parameters select.
+    /// Deletes the `PodTemplate` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `PodTemplate` of this name.
+    /// Reads the `PodTemplate` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::PodTemplate> {
         self.client.get(name)
     }
 
-    /// Reads every `PodTemplate` that the parameters select.
+    /// Lists the `PodTemplate` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::PodTemplate>> {
         self.client.list(params)
     }
 
-    /// Reads every `PodTemplate` that the parameters select, page by page.
+    /// Lists the `PodTemplate` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::PodTemplate> {
         self.client.pages(params)
     }
 
-    /// Follows every `PodTemplate` that the parameters select; resumes by itself.
+    /// Watches the `PodTemplate` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::PodTemplate> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `PodTemplate` of this name.
+    /// Patches the `PodTemplate` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::PodTemplate> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `PodTemplate` of this name, again after a conflict.
+    /// Reads the `PodTemplate`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -109,7 +109,7 @@ impl PodTemplateClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::PodTemplate> {

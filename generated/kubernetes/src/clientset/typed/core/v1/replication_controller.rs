@@ -14,7 +14,7 @@ use genclient_runtime::client::{
 use genclient_runtime::k8s_openapi::api::autoscaling::v1::Scale;
 use genclient_runtime::k8s_openapi::api::core::v1;
 
-/// Reads and writes the [`v1::ReplicationController`] objects of one namespace.
+/// Reads and writes the [`v1::ReplicationController`] objects in one namespace.
 ///
 /// ReplicationController represents the configuration of a replication controller.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub struct ReplicationControllerClient {
 }
 
 impl ReplicationControllerClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -40,7 +40,7 @@ impl ReplicationControllerClient {
         self.client.create(object)
     }
 
-    /// Replaces the `ReplicationController`; its resource version must be the current one.
+    /// Replaces the `ReplicationController`. Its resource version must be current.
     #[inline]
     pub fn update(
         &self,
@@ -49,7 +49,7 @@ impl ReplicationControllerClient {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `ReplicationController` and nothing else of it.
+    /// Replaces the status of the `ReplicationController`, and nothing else.
     #[inline]
     pub fn update_status(
         &self,
@@ -58,25 +58,25 @@ impl ReplicationControllerClient {
         self.client.update_status(object)
     }
 
-    /// Deletes the `ReplicationController` of this name.
+    /// Deletes the `ReplicationController` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::ReplicationController> {
         self.client.delete(name)
     }
 
-    /// Deletes every `ReplicationController` that the parameters select.
+    /// Deletes the `ReplicationController` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `ReplicationController` of this name.
+    /// Reads the `ReplicationController` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::ReplicationController> {
         self.client.get(name)
     }
 
-    /// Reads every `ReplicationController` that the parameters select.
+    /// Lists the `ReplicationController` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -85,19 +85,19 @@ impl ReplicationControllerClient {
         self.client.list(params)
     }
 
-    /// Reads every `ReplicationController` that the parameters select, page by page.
+    /// Lists the `ReplicationController` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::ReplicationController> {
         self.client.pages(params)
     }
 
-    /// Follows every `ReplicationController` that the parameters select; resumes by itself.
+    /// Watches the `ReplicationController` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::ReplicationController> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `ReplicationController` of this name.
+    /// Patches the `ReplicationController` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -107,7 +107,7 @@ impl ReplicationControllerClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `ReplicationController` of this name, again after a conflict.
+    /// Reads the `ReplicationController`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -117,7 +117,7 @@ impl ReplicationControllerClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `ReplicationController` of this name, again after a conflict.
+    /// Reads the `ReplicationController`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -175,7 +175,7 @@ impl ReplicationControllerClient {
         self.client.update_subresource(name, "scale", input)
     }
 
-    /// Changes parts of the subresource `scale` of the `ReplicationController`.
+    /// Patches the subresource `scale` of the `ReplicationController`.
     #[inline]
     pub fn patch_scale(&self, name: &str, patch: &Patch) -> PatchRequest<Scale> {
         self.client.patch_subresource(name, "scale", patch)
@@ -187,7 +187,7 @@ impl ReplicationControllerClient {
         self.client.apply_subresource(name, "scale", config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::ReplicationController> {

@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::core::v1;
 
-/// Reads and writes the [`v1::ResourceQuota`] objects of one namespace.
+/// Reads and writes the [`v1::ResourceQuota`] objects in one namespace.
 ///
 /// ResourceQuota sets aggregate quota restrictions enforced per namespace
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct ResourceQuotaClient {
 }
 
 impl ResourceQuotaClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -36,61 +36,61 @@ impl ResourceQuotaClient {
         self.client.create(object)
     }
 
-    /// Replaces the `ResourceQuota`; its resource version must be the current one.
+    /// Replaces the `ResourceQuota`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::ResourceQuota) -> Write<v1::ResourceQuota> {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `ResourceQuota` and nothing else of it.
+    /// Replaces the status of the `ResourceQuota`, and nothing else.
     #[inline]
     pub fn update_status(&self, object: &v1::ResourceQuota) -> Write<v1::ResourceQuota> {
         self.client.update_status(object)
     }
 
-    /// Deletes the `ResourceQuota` of this name.
+    /// Deletes the `ResourceQuota` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::ResourceQuota> {
         self.client.delete(name)
     }
 
-    /// Deletes every `ResourceQuota` that the parameters select.
+    /// Deletes the `ResourceQuota` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `ResourceQuota` of this name.
+    /// Reads the `ResourceQuota` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::ResourceQuota> {
         self.client.get(name)
     }
 
-    /// Reads every `ResourceQuota` that the parameters select.
+    /// Lists the `ResourceQuota` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::ResourceQuota>> {
         self.client.list(params)
     }
 
-    /// Reads every `ResourceQuota` that the parameters select, page by page.
+    /// Lists the `ResourceQuota` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::ResourceQuota> {
         self.client.pages(params)
     }
 
-    /// Follows every `ResourceQuota` that the parameters select; resumes by itself.
+    /// Watches the `ResourceQuota` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::ResourceQuota> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `ResourceQuota` of this name.
+    /// Patches the `ResourceQuota` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::ResourceQuota> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `ResourceQuota` of this name, again after a conflict.
+    /// Reads the `ResourceQuota`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -100,7 +100,7 @@ impl ResourceQuotaClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `ResourceQuota` of this name, again after a conflict.
+    /// Reads the `ResourceQuota`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -143,7 +143,7 @@ impl ResourceQuotaClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::ResourceQuota> {

@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::core::v1;
 
-/// Reads and writes the [`v1::Secret`] objects of one namespace.
+/// Reads and writes the [`v1::Secret`] objects in one namespace.
 ///
 /// Secret holds secret data of a certain type. The total bytes of the values in the Data field must be less than MaxSecretSize bytes.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct SecretClient {
 }
 
 impl SecretClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -36,55 +36,55 @@ impl SecretClient {
         self.client.create(object)
     }
 
-    /// Replaces the `Secret`; its resource version must be the current one.
+    /// Replaces the `Secret`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::Secret) -> Write<v1::Secret> {
         self.client.update(object)
     }
 
-    /// Deletes the `Secret` of this name.
+    /// Deletes the `Secret` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::Secret> {
         self.client.delete(name)
     }
 
-    /// Deletes every `Secret` that the parameters select.
+    /// Deletes the `Secret` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `Secret` of this name.
+    /// Reads the `Secret` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::Secret> {
         self.client.get(name)
     }
 
-    /// Reads every `Secret` that the parameters select.
+    /// Lists the `Secret` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Secret>> {
         self.client.list(params)
     }
 
-    /// Reads every `Secret` that the parameters select, page by page.
+    /// Lists the `Secret` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Secret> {
         self.client.pages(params)
     }
 
-    /// Follows every `Secret` that the parameters select; resumes by itself.
+    /// Watches the `Secret` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Secret> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `Secret` of this name.
+    /// Patches the `Secret` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::Secret> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `Secret` of this name, again after a conflict.
+    /// Reads the `Secret`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -109,7 +109,7 @@ impl SecretClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::Secret> {

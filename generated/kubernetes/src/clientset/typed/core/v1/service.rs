@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::core::v1;
 
-/// Reads and writes the [`v1::Service`] objects of one namespace.
+/// Reads and writes the [`v1::Service`] objects in one namespace.
 ///
 /// Service is a named abstraction of software service (for example, mysql) consisting of local port (for example 3306) that the proxy listens on, and the selector that determines which pods will answer requests sent through the proxy.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct ServiceClient {
 }
 
 impl ServiceClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -36,61 +36,61 @@ impl ServiceClient {
         self.client.create(object)
     }
 
-    /// Replaces the `Service`; its resource version must be the current one.
+    /// Replaces the `Service`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::Service) -> Write<v1::Service> {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `Service` and nothing else of it.
+    /// Replaces the status of the `Service`, and nothing else.
     #[inline]
     pub fn update_status(&self, object: &v1::Service) -> Write<v1::Service> {
         self.client.update_status(object)
     }
 
-    /// Deletes the `Service` of this name.
+    /// Deletes the `Service` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::Service> {
         self.client.delete(name)
     }
 
-    /// Deletes every `Service` that the parameters select.
+    /// Deletes the `Service` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `Service` of this name.
+    /// Reads the `Service` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::Service> {
         self.client.get(name)
     }
 
-    /// Reads every `Service` that the parameters select.
+    /// Lists the `Service` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Service>> {
         self.client.list(params)
     }
 
-    /// Reads every `Service` that the parameters select, page by page.
+    /// Lists the `Service` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Service> {
         self.client.pages(params)
     }
 
-    /// Follows every `Service` that the parameters select; resumes by itself.
+    /// Watches the `Service` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Service> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `Service` of this name.
+    /// Patches the `Service` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::Service> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `Service` of this name, again after a conflict.
+    /// Reads the `Service`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -100,7 +100,7 @@ impl ServiceClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `Service` of this name, again after a conflict.
+    /// Reads the `Service`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -140,7 +140,7 @@ impl ServiceClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::Service> {

@@ -14,7 +14,7 @@ use genclient_runtime::client::{
 use genclient_runtime::k8s_openapi::api::authentication::v1::TokenRequest;
 use genclient_runtime::k8s_openapi::api::core::v1;
 
-/// Reads and writes the [`v1::ServiceAccount`] objects of one namespace.
+/// Reads and writes the [`v1::ServiceAccount`] objects in one namespace.
 ///
 /// ServiceAccount binds together: * a name, understood by users, and perhaps by peripheral systems, for an identity * a principal that can be authenticated and authorized * a set of secrets
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub struct ServiceAccountClient {
 }
 
 impl ServiceAccountClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -37,55 +37,55 @@ impl ServiceAccountClient {
         self.client.create(object)
     }
 
-    /// Replaces the `ServiceAccount`; its resource version must be the current one.
+    /// Replaces the `ServiceAccount`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::ServiceAccount) -> Write<v1::ServiceAccount> {
         self.client.update(object)
     }
 
-    /// Deletes the `ServiceAccount` of this name.
+    /// Deletes the `ServiceAccount` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::ServiceAccount> {
         self.client.delete(name)
     }
 
-    /// Deletes every `ServiceAccount` that the parameters select.
+    /// Deletes the `ServiceAccount` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `ServiceAccount` of this name.
+    /// Reads the `ServiceAccount` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::ServiceAccount> {
         self.client.get(name)
     }
 
-    /// Reads every `ServiceAccount` that the parameters select.
+    /// Lists the `ServiceAccount` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::ServiceAccount>> {
         self.client.list(params)
     }
 
-    /// Reads every `ServiceAccount` that the parameters select, page by page.
+    /// Lists the `ServiceAccount` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::ServiceAccount> {
         self.client.pages(params)
     }
 
-    /// Follows every `ServiceAccount` that the parameters select; resumes by itself.
+    /// Watches the `ServiceAccount` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::ServiceAccount> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `ServiceAccount` of this name.
+    /// Patches the `ServiceAccount` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::ServiceAccount> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `ServiceAccount` of this name, again after a conflict.
+    /// Reads the `ServiceAccount`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -116,7 +116,7 @@ impl ServiceAccountClient {
         self.client.create_subresource(name, "token", input)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::ServiceAccount> {

@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::discovery::v1;
 
-/// Reads and writes the [`v1::EndpointSlice`] objects of one namespace.
+/// Reads and writes the [`v1::EndpointSlice`] objects in one namespace.
 ///
 /// EndpointSlice represents a set of service endpoints. Most EndpointSlices are created by the EndpointSlice controller to represent the Pods selected by Service objects. For a given service there may be multiple EndpointSlice objects which must be joined to produce the full set of endpoints; you can find all of the slices for a given service by listing EndpointSlices in the service's namespace whose `kubernetes.io/service-name` label contains the service's name.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct EndpointSliceClient {
 }
 
 impl EndpointSliceClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -36,55 +36,55 @@ impl EndpointSliceClient {
         self.client.create(object)
     }
 
-    /// Replaces the `EndpointSlice`; its resource version must be the current one.
+    /// Replaces the `EndpointSlice`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::EndpointSlice) -> Write<v1::EndpointSlice> {
         self.client.update(object)
     }
 
-    /// Deletes the `EndpointSlice` of this name.
+    /// Deletes the `EndpointSlice` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::EndpointSlice> {
         self.client.delete(name)
     }
 
-    /// Deletes every `EndpointSlice` that the parameters select.
+    /// Deletes the `EndpointSlice` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `EndpointSlice` of this name.
+    /// Reads the `EndpointSlice` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::EndpointSlice> {
         self.client.get(name)
     }
 
-    /// Reads every `EndpointSlice` that the parameters select.
+    /// Lists the `EndpointSlice` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::EndpointSlice>> {
         self.client.list(params)
     }
 
-    /// Reads every `EndpointSlice` that the parameters select, page by page.
+    /// Lists the `EndpointSlice` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::EndpointSlice> {
         self.client.pages(params)
     }
 
-    /// Follows every `EndpointSlice` that the parameters select; resumes by itself.
+    /// Watches the `EndpointSlice` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::EndpointSlice> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `EndpointSlice` of this name.
+    /// Patches the `EndpointSlice` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::EndpointSlice> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `EndpointSlice` of this name, again after a conflict.
+    /// Reads the `EndpointSlice`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -109,7 +109,7 @@ impl EndpointSliceClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::EndpointSlice> {

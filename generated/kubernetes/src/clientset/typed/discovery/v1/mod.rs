@@ -11,7 +11,7 @@ mod endpoint_slice;
 pub use all_endpoint_slices::AllEndpointSlices;
 pub use endpoint_slice::EndpointSliceClient;
 
-/// Leads to the typed clients of `discovery.k8s.io/v1`.
+/// Typed clients for `discovery.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct DiscoveryV1Client {
@@ -19,25 +19,25 @@ pub struct DiscoveryV1Client {
 }
 
 impl DiscoveryV1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `EndpointSlice` objects of one namespace.
+    /// Returns a client for the `EndpointSlice` objects in one namespace.
     #[inline]
     pub fn endpoint_slices(&self, namespace: &str) -> EndpointSliceClient {
         EndpointSliceClient::new(self.client.clone(), namespace)
     }
 
-    /// The `EndpointSlice` objects of all namespaces.
+    /// Returns a client for the `EndpointSlice` objects in all namespaces.
     #[inline]
     pub fn all_endpoint_slices(&self) -> AllEndpointSlices {
         AllEndpointSlices::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::events::v1;
 
-/// Reads and writes the [`v1::Event`] objects of one namespace.
+/// Reads and writes the [`v1::Event`] objects in one namespace.
 ///
 /// Event is a report of an event somewhere in the cluster. It generally denotes some state change in the system. Events have a limited retention time and triggers and messages may evolve with time.  Event consumers should not rely on the timing of an event with a given Reason reflecting a consistent underlying trigger, or the continued existence of events with that Reason.  Events should be treated as informative, best-effort, supplemental data.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct EventClient {
 }
 
 impl EventClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -36,55 +36,55 @@ impl EventClient {
         self.client.create(object)
     }
 
-    /// Replaces the `Event`; its resource version must be the current one.
+    /// Replaces the `Event`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::Event) -> Write<v1::Event> {
         self.client.update(object)
     }
 
-    /// Deletes the `Event` of this name.
+    /// Deletes the `Event` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::Event> {
         self.client.delete(name)
     }
 
-    /// Deletes every `Event` that the parameters select.
+    /// Deletes the `Event` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `Event` of this name.
+    /// Reads the `Event` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::Event> {
         self.client.get(name)
     }
 
-    /// Reads every `Event` that the parameters select.
+    /// Lists the `Event` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Event>> {
         self.client.list(params)
     }
 
-    /// Reads every `Event` that the parameters select, page by page.
+    /// Lists the `Event` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Event> {
         self.client.pages(params)
     }
 
-    /// Follows every `Event` that the parameters select; resumes by itself.
+    /// Watches the `Event` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Event> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `Event` of this name.
+    /// Patches the `Event` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::Event> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `Event` of this name, again after a conflict.
+    /// Reads the `Event`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -109,7 +109,7 @@ impl EventClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::Event> {

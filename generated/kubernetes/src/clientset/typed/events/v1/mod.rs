@@ -11,7 +11,7 @@ mod event;
 pub use all_events::AllEvents;
 pub use event::EventClient;
 
-/// Leads to the typed clients of `events.k8s.io/v1`.
+/// Typed clients for `events.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct EventsV1Client {
@@ -19,25 +19,25 @@ pub struct EventsV1Client {
 }
 
 impl EventsV1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `Event` objects of one namespace.
+    /// Returns a client for the `Event` objects in one namespace.
     #[inline]
     pub fn events(&self, namespace: &str) -> EventClient {
         EventClient::new(self.client.clone(), namespace)
     }
 
-    /// The `Event` objects of all namespaces.
+    /// Returns a client for the `Event` objects in all namespaces.
     #[inline]
     pub fn all_events(&self) -> AllEvents {
         AllEvents::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

@@ -23,7 +23,7 @@ pub struct FlowSchemaClient {
 }
 
 impl FlowSchemaClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
@@ -36,61 +36,61 @@ impl FlowSchemaClient {
         self.client.create(object)
     }
 
-    /// Replaces the `FlowSchema`; its resource version must be the current one.
+    /// Replaces the `FlowSchema`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::FlowSchema) -> Write<v1::FlowSchema> {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `FlowSchema` and nothing else of it.
+    /// Replaces the status of the `FlowSchema`, and nothing else.
     #[inline]
     pub fn update_status(&self, object: &v1::FlowSchema) -> Write<v1::FlowSchema> {
         self.client.update_status(object)
     }
 
-    /// Deletes the `FlowSchema` of this name.
+    /// Deletes the `FlowSchema` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::FlowSchema> {
         self.client.delete(name)
     }
 
-    /// Deletes every `FlowSchema` that the parameters select.
+    /// Deletes the `FlowSchema` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `FlowSchema` of this name.
+    /// Reads the `FlowSchema` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::FlowSchema> {
         self.client.get(name)
     }
 
-    /// Reads every `FlowSchema` that the parameters select.
+    /// Lists the `FlowSchema` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::FlowSchema>> {
         self.client.list(params)
     }
 
-    /// Reads every `FlowSchema` that the parameters select, page by page.
+    /// Lists the `FlowSchema` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::FlowSchema> {
         self.client.pages(params)
     }
 
-    /// Follows every `FlowSchema` that the parameters select; resumes by itself.
+    /// Watches the `FlowSchema` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::FlowSchema> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `FlowSchema` of this name.
+    /// Patches the `FlowSchema` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::FlowSchema> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `FlowSchema` of this name, again after a conflict.
+    /// Reads the `FlowSchema`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -100,7 +100,7 @@ impl FlowSchemaClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `FlowSchema` of this name, again after a conflict.
+    /// Reads the `FlowSchema`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -143,7 +143,7 @@ impl FlowSchemaClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::FlowSchema> {

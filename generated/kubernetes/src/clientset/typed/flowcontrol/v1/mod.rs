@@ -11,7 +11,7 @@ mod priority_level_configuration;
 pub use flow_schema::FlowSchemaClient;
 pub use priority_level_configuration::PriorityLevelConfigurationClient;
 
-/// Leads to the typed clients of `flowcontrol.apiserver.k8s.io/v1`.
+/// Typed clients for `flowcontrol.apiserver.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct FlowcontrolV1Client {
@@ -19,25 +19,25 @@ pub struct FlowcontrolV1Client {
 }
 
 impl FlowcontrolV1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `FlowSchema` objects of the cluster.
+    /// Returns a client for the `FlowSchema` objects of the cluster.
     #[inline]
     pub fn flow_schemas(&self) -> FlowSchemaClient {
         FlowSchemaClient::new(self.client.clone())
     }
 
-    /// The `PriorityLevelConfiguration` objects of the cluster.
+    /// Returns a client for the `PriorityLevelConfiguration` objects of the cluster.
     #[inline]
     pub fn priority_level_configurations(&self) -> PriorityLevelConfigurationClient {
         PriorityLevelConfigurationClient::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

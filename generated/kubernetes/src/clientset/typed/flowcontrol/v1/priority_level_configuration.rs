@@ -23,7 +23,7 @@ pub struct PriorityLevelConfigurationClient {
 }
 
 impl PriorityLevelConfigurationClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
@@ -39,7 +39,7 @@ impl PriorityLevelConfigurationClient {
         self.client.create(object)
     }
 
-    /// Replaces the `PriorityLevelConfiguration`; its resource version must be the current one.
+    /// Replaces the `PriorityLevelConfiguration`. Its resource version must be current.
     #[inline]
     pub fn update(
         &self,
@@ -48,7 +48,7 @@ impl PriorityLevelConfigurationClient {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `PriorityLevelConfiguration` and nothing else of it.
+    /// Replaces the status of the `PriorityLevelConfiguration`, and nothing else.
     #[inline]
     pub fn update_status(
         &self,
@@ -57,25 +57,25 @@ impl PriorityLevelConfigurationClient {
         self.client.update_status(object)
     }
 
-    /// Deletes the `PriorityLevelConfiguration` of this name.
+    /// Deletes the `PriorityLevelConfiguration` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::PriorityLevelConfiguration> {
         self.client.delete(name)
     }
 
-    /// Deletes every `PriorityLevelConfiguration` that the parameters select.
+    /// Deletes the `PriorityLevelConfiguration` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `PriorityLevelConfiguration` of this name.
+    /// Reads the `PriorityLevelConfiguration` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::PriorityLevelConfiguration> {
         self.client.get(name)
     }
 
-    /// Reads every `PriorityLevelConfiguration` that the parameters select.
+    /// Lists the `PriorityLevelConfiguration` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -84,13 +84,13 @@ impl PriorityLevelConfigurationClient {
         self.client.list(params)
     }
 
-    /// Reads every `PriorityLevelConfiguration` that the parameters select, page by page.
+    /// Lists the `PriorityLevelConfiguration` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::PriorityLevelConfiguration> {
         self.client.pages(params)
     }
 
-    /// Follows every `PriorityLevelConfiguration` that the parameters select; resumes by itself.
+    /// Watches the `PriorityLevelConfiguration` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(
         &self,
@@ -99,7 +99,7 @@ impl PriorityLevelConfigurationClient {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `PriorityLevelConfiguration` of this name.
+    /// Patches the `PriorityLevelConfiguration` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -109,7 +109,7 @@ impl PriorityLevelConfigurationClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `PriorityLevelConfiguration` of this name, again after a conflict.
+    /// Reads the `PriorityLevelConfiguration`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -119,7 +119,7 @@ impl PriorityLevelConfigurationClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `PriorityLevelConfiguration` of this name, again after a conflict.
+    /// Reads the `PriorityLevelConfiguration`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -165,7 +165,7 @@ impl PriorityLevelConfigurationClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::PriorityLevelConfiguration> {

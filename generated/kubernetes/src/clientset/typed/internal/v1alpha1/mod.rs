@@ -9,7 +9,7 @@ mod storage_version;
 
 pub use storage_version::StorageVersionClient;
 
-/// Leads to the typed clients of `internal.apiserver.k8s.io/v1alpha1`.
+/// Typed clients for `internal.apiserver.k8s.io/v1alpha1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct InternalV1alpha1Client {
@@ -17,19 +17,19 @@ pub struct InternalV1alpha1Client {
 }
 
 impl InternalV1alpha1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `StorageVersion` objects of the cluster.
+    /// Returns a client for the `StorageVersion` objects of the cluster.
     #[inline]
     pub fn storage_versions(&self) -> StorageVersionClient {
         StorageVersionClient::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

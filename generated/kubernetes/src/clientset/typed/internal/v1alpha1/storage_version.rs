@@ -23,7 +23,7 @@ pub struct StorageVersionClient {
 }
 
 impl StorageVersionClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
@@ -39,7 +39,7 @@ impl StorageVersionClient {
         self.client.create(object)
     }
 
-    /// Replaces the `StorageVersion`; its resource version must be the current one.
+    /// Replaces the `StorageVersion`. Its resource version must be current.
     #[inline]
     pub fn update(
         &self,
@@ -48,7 +48,7 @@ impl StorageVersionClient {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `StorageVersion` and nothing else of it.
+    /// Replaces the status of the `StorageVersion`, and nothing else.
     #[inline]
     pub fn update_status(
         &self,
@@ -57,25 +57,25 @@ impl StorageVersionClient {
         self.client.update_status(object)
     }
 
-    /// Deletes the `StorageVersion` of this name.
+    /// Deletes the `StorageVersion` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1alpha1::StorageVersion> {
         self.client.delete(name)
     }
 
-    /// Deletes every `StorageVersion` that the parameters select.
+    /// Deletes the `StorageVersion` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `StorageVersion` of this name.
+    /// Reads the `StorageVersion` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1alpha1::StorageVersion> {
         self.client.get(name)
     }
 
-    /// Reads every `StorageVersion` that the parameters select.
+    /// Lists the `StorageVersion` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -84,19 +84,19 @@ impl StorageVersionClient {
         self.client.list(params)
     }
 
-    /// Reads every `StorageVersion` that the parameters select, page by page.
+    /// Lists the `StorageVersion` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1alpha1::StorageVersion> {
         self.client.pages(params)
     }
 
-    /// Follows every `StorageVersion` that the parameters select; resumes by itself.
+    /// Watches the `StorageVersion` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1alpha1::StorageVersion> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `StorageVersion` of this name.
+    /// Patches the `StorageVersion` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -106,7 +106,7 @@ impl StorageVersionClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `StorageVersion` of this name, again after a conflict.
+    /// Reads the `StorageVersion`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -116,7 +116,7 @@ impl StorageVersionClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `StorageVersion` of this name, again after a conflict.
+    /// Reads the `StorageVersion`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -162,7 +162,7 @@ impl StorageVersionClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1alpha1::StorageVersion> {

@@ -7,7 +7,7 @@ use genclient_runtime::{ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{List, Pages, WatchStream};
 use genclient_runtime::k8s_openapi::api::lifecycle::v1alpha1;
 
-/// Reads the [`v1alpha1::EvictionRequest`] objects of all namespaces.
+/// Reads the [`v1alpha1::EvictionRequest`] objects in all namespaces.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AllEvictionRequests {
@@ -15,14 +15,14 @@ pub struct AllEvictionRequests {
 }
 
 impl AllEvictionRequests {
-    /// A client for all namespaces.
+    /// Creates a client for all namespaces.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
-    /// Reads every `EvictionRequest` that the parameters select.
+    /// Lists the `EvictionRequest` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -31,13 +31,13 @@ impl AllEvictionRequests {
         self.client.list(params)
     }
 
-    /// Reads every `EvictionRequest` that the parameters select, page by page.
+    /// Lists the `EvictionRequest` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1alpha1::EvictionRequest> {
         self.client.pages(params)
     }
 
-    /// Follows every `EvictionRequest` that the parameters select; resumes by itself.
+    /// Watches the `EvictionRequest` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1alpha1::EvictionRequest> {
         self.client.watch(params)

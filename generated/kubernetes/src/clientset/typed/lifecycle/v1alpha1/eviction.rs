@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::lifecycle::v1alpha1;
 
-/// Reads and writes the [`v1alpha1::Eviction`] objects of one namespace.
+/// Reads and writes the [`v1alpha1::Eviction`] objects in one namespace.
 ///
 /// Eviction initiates an eviction process, which should ideally result in a graceful eviction of a .spec.target (e.g. termination of a pod).
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct EvictionClient {
 }
 
 impl EvictionClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -36,13 +36,13 @@ impl EvictionClient {
         self.client.create(object)
     }
 
-    /// Replaces the `Eviction`; its resource version must be the current one.
+    /// Replaces the `Eviction`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1alpha1::Eviction) -> Write<v1alpha1::Eviction> {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `Eviction` and nothing else of it.
+    /// Replaces the status of the `Eviction`, and nothing else.
     #[inline]
     pub fn update_status(
         &self,
@@ -51,49 +51,49 @@ impl EvictionClient {
         self.client.update_status(object)
     }
 
-    /// Deletes the `Eviction` of this name.
+    /// Deletes the `Eviction` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1alpha1::Eviction> {
         self.client.delete(name)
     }
 
-    /// Deletes every `Eviction` that the parameters select.
+    /// Deletes the `Eviction` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `Eviction` of this name.
+    /// Reads the `Eviction` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1alpha1::Eviction> {
         self.client.get(name)
     }
 
-    /// Reads every `Eviction` that the parameters select.
+    /// Lists the `Eviction` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1alpha1::Eviction>> {
         self.client.list(params)
     }
 
-    /// Reads every `Eviction` that the parameters select, page by page.
+    /// Lists the `Eviction` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1alpha1::Eviction> {
         self.client.pages(params)
     }
 
-    /// Follows every `Eviction` that the parameters select; resumes by itself.
+    /// Watches the `Eviction` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1alpha1::Eviction> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `Eviction` of this name.
+    /// Patches the `Eviction` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1alpha1::Eviction> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `Eviction` of this name, again after a conflict.
+    /// Reads the `Eviction`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -103,7 +103,7 @@ impl EvictionClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `Eviction` of this name, again after a conflict.
+    /// Reads the `Eviction`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -146,7 +146,7 @@ impl EvictionClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1alpha1::Eviction> {

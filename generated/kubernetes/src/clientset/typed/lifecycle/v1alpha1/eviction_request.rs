@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::lifecycle::v1alpha1;
 
-/// Reads and writes the [`v1alpha1::EvictionRequest`] objects of one namespace.
+/// Reads and writes the [`v1alpha1::EvictionRequest`] objects in one namespace.
 ///
 /// EvictionRequest defines a request that should ideally result in a graceful eviction of a .spec.target (e.g. termination of a pod).
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct EvictionRequestClient {
 }
 
 impl EvictionRequestClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -39,7 +39,7 @@ impl EvictionRequestClient {
         self.client.create(object)
     }
 
-    /// Replaces the `EvictionRequest`; its resource version must be the current one.
+    /// Replaces the `EvictionRequest`. Its resource version must be current.
     #[inline]
     pub fn update(
         &self,
@@ -48,7 +48,7 @@ impl EvictionRequestClient {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `EvictionRequest` and nothing else of it.
+    /// Replaces the status of the `EvictionRequest`, and nothing else.
     #[inline]
     pub fn update_status(
         &self,
@@ -57,25 +57,25 @@ impl EvictionRequestClient {
         self.client.update_status(object)
     }
 
-    /// Deletes the `EvictionRequest` of this name.
+    /// Deletes the `EvictionRequest` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1alpha1::EvictionRequest> {
         self.client.delete(name)
     }
 
-    /// Deletes every `EvictionRequest` that the parameters select.
+    /// Deletes the `EvictionRequest` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `EvictionRequest` of this name.
+    /// Reads the `EvictionRequest` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1alpha1::EvictionRequest> {
         self.client.get(name)
     }
 
-    /// Reads every `EvictionRequest` that the parameters select.
+    /// Lists the `EvictionRequest` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -84,19 +84,19 @@ impl EvictionRequestClient {
         self.client.list(params)
     }
 
-    /// Reads every `EvictionRequest` that the parameters select, page by page.
+    /// Lists the `EvictionRequest` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1alpha1::EvictionRequest> {
         self.client.pages(params)
     }
 
-    /// Follows every `EvictionRequest` that the parameters select; resumes by itself.
+    /// Watches the `EvictionRequest` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1alpha1::EvictionRequest> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `EvictionRequest` of this name.
+    /// Patches the `EvictionRequest` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -106,7 +106,7 @@ impl EvictionRequestClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `EvictionRequest` of this name, again after a conflict.
+    /// Reads the `EvictionRequest`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -116,7 +116,7 @@ impl EvictionRequestClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `EvictionRequest` of this name, again after a conflict.
+    /// Reads the `EvictionRequest`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -162,7 +162,7 @@ impl EvictionRequestClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1alpha1::EvictionRequest> {

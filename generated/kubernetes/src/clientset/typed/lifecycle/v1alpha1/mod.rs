@@ -15,7 +15,7 @@ pub use all_evictions::AllEvictions;
 pub use eviction::EvictionClient;
 pub use eviction_request::EvictionRequestClient;
 
-/// Leads to the typed clients of `lifecycle.k8s.io/v1alpha1`.
+/// Typed clients for `lifecycle.k8s.io/v1alpha1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct LifecycleV1alpha1Client {
@@ -23,37 +23,37 @@ pub struct LifecycleV1alpha1Client {
 }
 
 impl LifecycleV1alpha1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `Eviction` objects of one namespace.
+    /// Returns a client for the `Eviction` objects in one namespace.
     #[inline]
     pub fn evictions(&self, namespace: &str) -> EvictionClient {
         EvictionClient::new(self.client.clone(), namespace)
     }
 
-    /// The `Eviction` objects of all namespaces.
+    /// Returns a client for the `Eviction` objects in all namespaces.
     #[inline]
     pub fn all_evictions(&self) -> AllEvictions {
         AllEvictions::new(self.client.clone())
     }
 
-    /// The `EvictionRequest` objects of one namespace.
+    /// Returns a client for the `EvictionRequest` objects in one namespace.
     #[inline]
     pub fn eviction_requests(&self, namespace: &str) -> EvictionRequestClient {
         EvictionRequestClient::new(self.client.clone(), namespace)
     }
 
-    /// The `EvictionRequest` objects of all namespaces.
+    /// Returns a client for the `EvictionRequest` objects in all namespaces.
     #[inline]
     pub fn all_eviction_requests(&self) -> AllEvictionRequests {
         AllEvictionRequests::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

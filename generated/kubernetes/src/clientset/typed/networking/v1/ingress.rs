@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::networking::v1;
 
-/// Reads and writes the [`v1::Ingress`] objects of one namespace.
+/// Reads and writes the [`v1::Ingress`] objects in one namespace.
 ///
 /// Ingress is a collection of rules that allow inbound connections to reach the endpoints defined by a backend. An Ingress can be configured to give services externally-reachable urls, load balance traffic, terminate SSL, offer name based virtual hosting etc.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct IngressClient {
 }
 
 impl IngressClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -36,61 +36,61 @@ impl IngressClient {
         self.client.create(object)
     }
 
-    /// Replaces the `Ingress`; its resource version must be the current one.
+    /// Replaces the `Ingress`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::Ingress) -> Write<v1::Ingress> {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `Ingress` and nothing else of it.
+    /// Replaces the status of the `Ingress`, and nothing else.
     #[inline]
     pub fn update_status(&self, object: &v1::Ingress) -> Write<v1::Ingress> {
         self.client.update_status(object)
     }
 
-    /// Deletes the `Ingress` of this name.
+    /// Deletes the `Ingress` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::Ingress> {
         self.client.delete(name)
     }
 
-    /// Deletes every `Ingress` that the parameters select.
+    /// Deletes the `Ingress` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `Ingress` of this name.
+    /// Reads the `Ingress` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::Ingress> {
         self.client.get(name)
     }
 
-    /// Reads every `Ingress` that the parameters select.
+    /// Lists the `Ingress` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Ingress>> {
         self.client.list(params)
     }
 
-    /// Reads every `Ingress` that the parameters select, page by page.
+    /// Lists the `Ingress` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Ingress> {
         self.client.pages(params)
     }
 
-    /// Follows every `Ingress` that the parameters select; resumes by itself.
+    /// Watches the `Ingress` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Ingress> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `Ingress` of this name.
+    /// Patches the `Ingress` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::Ingress> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `Ingress` of this name, again after a conflict.
+    /// Reads the `Ingress`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -100,7 +100,7 @@ impl IngressClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `Ingress` of this name, again after a conflict.
+    /// Reads the `Ingress`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -140,7 +140,7 @@ impl IngressClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::Ingress> {

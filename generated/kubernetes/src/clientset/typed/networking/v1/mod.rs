@@ -21,7 +21,7 @@ pub use ip_address::IPAddressClient;
 pub use network_policy::NetworkPolicyClient;
 pub use service_cidr::ServiceCIDRClient;
 
-/// Leads to the typed clients of `networking.k8s.io/v1`.
+/// Typed clients for `networking.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct NetworkingV1Client {
@@ -29,55 +29,55 @@ pub struct NetworkingV1Client {
 }
 
 impl NetworkingV1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `Ingress` objects of one namespace.
+    /// Returns a client for the `Ingress` objects in one namespace.
     #[inline]
     pub fn ingresses(&self, namespace: &str) -> IngressClient {
         IngressClient::new(self.client.clone(), namespace)
     }
 
-    /// The `Ingress` objects of all namespaces.
+    /// Returns a client for the `Ingress` objects in all namespaces.
     #[inline]
     pub fn all_ingresses(&self) -> AllIngresses {
         AllIngresses::new(self.client.clone())
     }
 
-    /// The `IngressClass` objects of the cluster.
+    /// Returns a client for the `IngressClass` objects of the cluster.
     #[inline]
     pub fn ingress_classes(&self) -> IngressClassClient {
         IngressClassClient::new(self.client.clone())
     }
 
-    /// The `IPAddress` objects of the cluster.
+    /// Returns a client for the `IPAddress` objects of the cluster.
     #[inline]
     pub fn ip_addresses(&self) -> IPAddressClient {
         IPAddressClient::new(self.client.clone())
     }
 
-    /// The `NetworkPolicy` objects of one namespace.
+    /// Returns a client for the `NetworkPolicy` objects in one namespace.
     #[inline]
     pub fn network_policies(&self, namespace: &str) -> NetworkPolicyClient {
         NetworkPolicyClient::new(self.client.clone(), namespace)
     }
 
-    /// The `NetworkPolicy` objects of all namespaces.
+    /// Returns a client for the `NetworkPolicy` objects in all namespaces.
     #[inline]
     pub fn all_network_policies(&self) -> AllNetworkPolicies {
         AllNetworkPolicies::new(self.client.clone())
     }
 
-    /// The `ServiceCIDR` objects of the cluster.
+    /// Returns a client for the `ServiceCIDR` objects of the cluster.
     #[inline]
     pub fn service_cidrs(&self) -> ServiceCIDRClient {
         ServiceCIDRClient::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

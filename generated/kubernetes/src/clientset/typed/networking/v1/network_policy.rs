@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::networking::v1;
 
-/// Reads and writes the [`v1::NetworkPolicy`] objects of one namespace.
+/// Reads and writes the [`v1::NetworkPolicy`] objects in one namespace.
 ///
 /// NetworkPolicy describes what network traffic is allowed for a set of Pods
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct NetworkPolicyClient {
 }
 
 impl NetworkPolicyClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -36,55 +36,55 @@ impl NetworkPolicyClient {
         self.client.create(object)
     }
 
-    /// Replaces the `NetworkPolicy`; its resource version must be the current one.
+    /// Replaces the `NetworkPolicy`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::NetworkPolicy) -> Write<v1::NetworkPolicy> {
         self.client.update(object)
     }
 
-    /// Deletes the `NetworkPolicy` of this name.
+    /// Deletes the `NetworkPolicy` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::NetworkPolicy> {
         self.client.delete(name)
     }
 
-    /// Deletes every `NetworkPolicy` that the parameters select.
+    /// Deletes the `NetworkPolicy` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `NetworkPolicy` of this name.
+    /// Reads the `NetworkPolicy` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::NetworkPolicy> {
         self.client.get(name)
     }
 
-    /// Reads every `NetworkPolicy` that the parameters select.
+    /// Lists the `NetworkPolicy` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::NetworkPolicy>> {
         self.client.list(params)
     }
 
-    /// Reads every `NetworkPolicy` that the parameters select, page by page.
+    /// Lists the `NetworkPolicy` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::NetworkPolicy> {
         self.client.pages(params)
     }
 
-    /// Follows every `NetworkPolicy` that the parameters select; resumes by itself.
+    /// Watches the `NetworkPolicy` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::NetworkPolicy> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `NetworkPolicy` of this name.
+    /// Patches the `NetworkPolicy` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::NetworkPolicy> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `NetworkPolicy` of this name, again after a conflict.
+    /// Reads the `NetworkPolicy`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -109,7 +109,7 @@ impl NetworkPolicyClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::NetworkPolicy> {

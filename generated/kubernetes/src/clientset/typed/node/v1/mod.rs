@@ -9,7 +9,7 @@ mod runtime_class;
 
 pub use runtime_class::RuntimeClassClient;
 
-/// Leads to the typed clients of `node.k8s.io/v1`.
+/// Typed clients for `node.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct NodeV1Client {
@@ -17,19 +17,19 @@ pub struct NodeV1Client {
 }
 
 impl NodeV1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `RuntimeClass` objects of the cluster.
+    /// Returns a client for the `RuntimeClass` objects of the cluster.
     #[inline]
     pub fn runtime_classes(&self) -> RuntimeClassClient {
         RuntimeClassClient::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

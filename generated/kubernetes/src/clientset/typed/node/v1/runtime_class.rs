@@ -21,7 +21,7 @@ pub struct RuntimeClassClient {
 }
 
 impl RuntimeClassClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
@@ -34,55 +34,55 @@ impl RuntimeClassClient {
         self.client.create(object)
     }
 
-    /// Replaces the `RuntimeClass`; its resource version must be the current one.
+    /// Replaces the `RuntimeClass`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::RuntimeClass) -> Write<v1::RuntimeClass> {
         self.client.update(object)
     }
 
-    /// Deletes the `RuntimeClass` of this name.
+    /// Deletes the `RuntimeClass` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::RuntimeClass> {
         self.client.delete(name)
     }
 
-    /// Deletes every `RuntimeClass` that the parameters select.
+    /// Deletes the `RuntimeClass` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `RuntimeClass` of this name.
+    /// Reads the `RuntimeClass` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::RuntimeClass> {
         self.client.get(name)
     }
 
-    /// Reads every `RuntimeClass` that the parameters select.
+    /// Lists the `RuntimeClass` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::RuntimeClass>> {
         self.client.list(params)
     }
 
-    /// Reads every `RuntimeClass` that the parameters select, page by page.
+    /// Lists the `RuntimeClass` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::RuntimeClass> {
         self.client.pages(params)
     }
 
-    /// Follows every `RuntimeClass` that the parameters select; resumes by itself.
+    /// Watches the `RuntimeClass` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::RuntimeClass> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `RuntimeClass` of this name.
+    /// Patches the `RuntimeClass` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::RuntimeClass> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `RuntimeClass` of this name, again after a conflict.
+    /// Reads the `RuntimeClass`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -107,7 +107,7 @@ impl RuntimeClassClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::RuntimeClass> {

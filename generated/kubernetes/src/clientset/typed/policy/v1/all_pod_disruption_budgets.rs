@@ -7,7 +7,7 @@ use genclient_runtime::{ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{List, Pages, WatchStream};
 use genclient_runtime::k8s_openapi::api::policy::v1;
 
-/// Reads the [`v1::PodDisruptionBudget`] objects of all namespaces.
+/// Reads the [`v1::PodDisruptionBudget`] objects in all namespaces.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AllPodDisruptionBudgets {
@@ -15,14 +15,14 @@ pub struct AllPodDisruptionBudgets {
 }
 
 impl AllPodDisruptionBudgets {
-    /// A client for all namespaces.
+    /// Creates a client for all namespaces.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
-    /// Reads every `PodDisruptionBudget` that the parameters select.
+    /// Lists the `PodDisruptionBudget` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -31,13 +31,13 @@ impl AllPodDisruptionBudgets {
         self.client.list(params)
     }
 
-    /// Reads every `PodDisruptionBudget` that the parameters select, page by page.
+    /// Lists the `PodDisruptionBudget` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::PodDisruptionBudget> {
         self.client.pages(params)
     }
 
-    /// Follows every `PodDisruptionBudget` that the parameters select; resumes by itself.
+    /// Watches the `PodDisruptionBudget` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::PodDisruptionBudget> {
         self.client.watch(params)

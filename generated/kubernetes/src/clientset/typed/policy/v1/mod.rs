@@ -11,7 +11,7 @@ mod pod_disruption_budget;
 pub use all_pod_disruption_budgets::AllPodDisruptionBudgets;
 pub use pod_disruption_budget::PodDisruptionBudgetClient;
 
-/// Leads to the typed clients of `policy/v1`.
+/// Typed clients for `policy/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct PolicyV1Client {
@@ -19,25 +19,25 @@ pub struct PolicyV1Client {
 }
 
 impl PolicyV1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `PodDisruptionBudget` objects of one namespace.
+    /// Returns a client for the `PodDisruptionBudget` objects in one namespace.
     #[inline]
     pub fn pod_disruption_budgets(&self, namespace: &str) -> PodDisruptionBudgetClient {
         PodDisruptionBudgetClient::new(self.client.clone(), namespace)
     }
 
-    /// The `PodDisruptionBudget` objects of all namespaces.
+    /// Returns a client for the `PodDisruptionBudget` objects in all namespaces.
     #[inline]
     pub fn all_pod_disruption_budgets(&self) -> AllPodDisruptionBudgets {
         AllPodDisruptionBudgets::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::policy::v1;
 
-/// Reads and writes the [`v1::PodDisruptionBudget`] objects of one namespace.
+/// Reads and writes the [`v1::PodDisruptionBudget`] objects in one namespace.
 ///
 /// PodDisruptionBudget is an object to define the max disruption that can be caused to a collection of pods
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct PodDisruptionBudgetClient {
 }
 
 impl PodDisruptionBudgetClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -39,7 +39,7 @@ impl PodDisruptionBudgetClient {
         self.client.create(object)
     }
 
-    /// Replaces the `PodDisruptionBudget`; its resource version must be the current one.
+    /// Replaces the `PodDisruptionBudget`. Its resource version must be current.
     #[inline]
     pub fn update(
         &self,
@@ -48,7 +48,7 @@ impl PodDisruptionBudgetClient {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `PodDisruptionBudget` and nothing else of it.
+    /// Replaces the status of the `PodDisruptionBudget`, and nothing else.
     #[inline]
     pub fn update_status(
         &self,
@@ -57,25 +57,25 @@ impl PodDisruptionBudgetClient {
         self.client.update_status(object)
     }
 
-    /// Deletes the `PodDisruptionBudget` of this name.
+    /// Deletes the `PodDisruptionBudget` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::PodDisruptionBudget> {
         self.client.delete(name)
     }
 
-    /// Deletes every `PodDisruptionBudget` that the parameters select.
+    /// Deletes the `PodDisruptionBudget` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `PodDisruptionBudget` of this name.
+    /// Reads the `PodDisruptionBudget` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::PodDisruptionBudget> {
         self.client.get(name)
     }
 
-    /// Reads every `PodDisruptionBudget` that the parameters select.
+    /// Lists the `PodDisruptionBudget` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -84,19 +84,19 @@ impl PodDisruptionBudgetClient {
         self.client.list(params)
     }
 
-    /// Reads every `PodDisruptionBudget` that the parameters select, page by page.
+    /// Lists the `PodDisruptionBudget` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::PodDisruptionBudget> {
         self.client.pages(params)
     }
 
-    /// Follows every `PodDisruptionBudget` that the parameters select; resumes by itself.
+    /// Watches the `PodDisruptionBudget` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::PodDisruptionBudget> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `PodDisruptionBudget` of this name.
+    /// Patches the `PodDisruptionBudget` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -106,7 +106,7 @@ impl PodDisruptionBudgetClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `PodDisruptionBudget` of this name, again after a conflict.
+    /// Reads the `PodDisruptionBudget`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -116,7 +116,7 @@ impl PodDisruptionBudgetClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `PodDisruptionBudget` of this name, again after a conflict.
+    /// Reads the `PodDisruptionBudget`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -162,7 +162,7 @@ impl PodDisruptionBudgetClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::PodDisruptionBudget> {

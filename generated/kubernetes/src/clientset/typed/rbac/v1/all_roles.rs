@@ -7,7 +7,7 @@ use genclient_runtime::{ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{List, Pages, WatchStream};
 use genclient_runtime::k8s_openapi::api::rbac::v1;
 
-/// Reads the [`v1::Role`] objects of all namespaces.
+/// Reads the [`v1::Role`] objects in all namespaces.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AllRoles {
@@ -15,26 +15,26 @@ pub struct AllRoles {
 }
 
 impl AllRoles {
-    /// A client for all namespaces.
+    /// Creates a client for all namespaces.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
-    /// Reads every `Role` that the parameters select.
+    /// Lists the `Role` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Role>> {
         self.client.list(params)
     }
 
-    /// Reads every `Role` that the parameters select, page by page.
+    /// Lists the `Role` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Role> {
         self.client.pages(params)
     }
 
-    /// Follows every `Role` that the parameters select; resumes by itself.
+    /// Watches the `Role` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Role> {
         self.client.watch(params)

@@ -23,7 +23,7 @@ pub struct ClusterRoleClient {
 }
 
 impl ClusterRoleClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
@@ -36,55 +36,55 @@ impl ClusterRoleClient {
         self.client.create(object)
     }
 
-    /// Replaces the `ClusterRole`; its resource version must be the current one.
+    /// Replaces the `ClusterRole`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::ClusterRole) -> Write<v1::ClusterRole> {
         self.client.update(object)
     }
 
-    /// Deletes the `ClusterRole` of this name.
+    /// Deletes the `ClusterRole` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::ClusterRole> {
         self.client.delete(name)
     }
 
-    /// Deletes every `ClusterRole` that the parameters select.
+    /// Deletes the `ClusterRole` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `ClusterRole` of this name.
+    /// Reads the `ClusterRole` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::ClusterRole> {
         self.client.get(name)
     }
 
-    /// Reads every `ClusterRole` that the parameters select.
+    /// Lists the `ClusterRole` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::ClusterRole>> {
         self.client.list(params)
     }
 
-    /// Reads every `ClusterRole` that the parameters select, page by page.
+    /// Lists the `ClusterRole` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::ClusterRole> {
         self.client.pages(params)
     }
 
-    /// Follows every `ClusterRole` that the parameters select; resumes by itself.
+    /// Watches the `ClusterRole` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::ClusterRole> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `ClusterRole` of this name.
+    /// Patches the `ClusterRole` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::ClusterRole> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `ClusterRole` of this name, again after a conflict.
+    /// Reads the `ClusterRole`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -109,7 +109,7 @@ impl ClusterRoleClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::ClusterRole> {

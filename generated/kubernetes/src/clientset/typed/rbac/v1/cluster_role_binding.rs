@@ -23,7 +23,7 @@ pub struct ClusterRoleBindingClient {
 }
 
 impl ClusterRoleBindingClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
@@ -39,7 +39,7 @@ impl ClusterRoleBindingClient {
         self.client.create(object)
     }
 
-    /// Replaces the `ClusterRoleBinding`; its resource version must be the current one.
+    /// Replaces the `ClusterRoleBinding`. Its resource version must be current.
     #[inline]
     pub fn update(
         &self,
@@ -48,43 +48,43 @@ impl ClusterRoleBindingClient {
         self.client.update(object)
     }
 
-    /// Deletes the `ClusterRoleBinding` of this name.
+    /// Deletes the `ClusterRoleBinding` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::ClusterRoleBinding> {
         self.client.delete(name)
     }
 
-    /// Deletes every `ClusterRoleBinding` that the parameters select.
+    /// Deletes the `ClusterRoleBinding` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `ClusterRoleBinding` of this name.
+    /// Reads the `ClusterRoleBinding` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::ClusterRoleBinding> {
         self.client.get(name)
     }
 
-    /// Reads every `ClusterRoleBinding` that the parameters select.
+    /// Lists the `ClusterRoleBinding` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::ClusterRoleBinding>> {
         self.client.list(params)
     }
 
-    /// Reads every `ClusterRoleBinding` that the parameters select, page by page.
+    /// Lists the `ClusterRoleBinding` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::ClusterRoleBinding> {
         self.client.pages(params)
     }
 
-    /// Follows every `ClusterRoleBinding` that the parameters select; resumes by itself.
+    /// Watches the `ClusterRoleBinding` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::ClusterRoleBinding> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `ClusterRoleBinding` of this name.
+    /// Patches the `ClusterRoleBinding` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -94,7 +94,7 @@ impl ClusterRoleBindingClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `ClusterRoleBinding` of this name, again after a conflict.
+    /// Reads the `ClusterRoleBinding`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -122,7 +122,7 @@ impl ClusterRoleBindingClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::ClusterRoleBinding> {

@@ -19,7 +19,7 @@ pub use cluster_role_binding::ClusterRoleBindingClient;
 pub use role::RoleClient;
 pub use role_binding::RoleBindingClient;
 
-/// Leads to the typed clients of `rbac.authorization.k8s.io/v1`.
+/// Typed clients for `rbac.authorization.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct RbacV1Client {
@@ -27,49 +27,49 @@ pub struct RbacV1Client {
 }
 
 impl RbacV1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `ClusterRole` objects of the cluster.
+    /// Returns a client for the `ClusterRole` objects of the cluster.
     #[inline]
     pub fn cluster_roles(&self) -> ClusterRoleClient {
         ClusterRoleClient::new(self.client.clone())
     }
 
-    /// The `ClusterRoleBinding` objects of the cluster.
+    /// Returns a client for the `ClusterRoleBinding` objects of the cluster.
     #[inline]
     pub fn cluster_role_bindings(&self) -> ClusterRoleBindingClient {
         ClusterRoleBindingClient::new(self.client.clone())
     }
 
-    /// The `Role` objects of one namespace.
+    /// Returns a client for the `Role` objects in one namespace.
     #[inline]
     pub fn roles(&self, namespace: &str) -> RoleClient {
         RoleClient::new(self.client.clone(), namespace)
     }
 
-    /// The `Role` objects of all namespaces.
+    /// Returns a client for the `Role` objects in all namespaces.
     #[inline]
     pub fn all_roles(&self) -> AllRoles {
         AllRoles::new(self.client.clone())
     }
 
-    /// The `RoleBinding` objects of one namespace.
+    /// Returns a client for the `RoleBinding` objects in one namespace.
     #[inline]
     pub fn role_bindings(&self, namespace: &str) -> RoleBindingClient {
         RoleBindingClient::new(self.client.clone(), namespace)
     }
 
-    /// The `RoleBinding` objects of all namespaces.
+    /// Returns a client for the `RoleBinding` objects in all namespaces.
     #[inline]
     pub fn all_role_bindings(&self) -> AllRoleBindings {
         AllRoleBindings::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::rbac::v1;
 
-/// Reads and writes the [`v1::Role`] objects of one namespace.
+/// Reads and writes the [`v1::Role`] objects in one namespace.
 ///
 /// Role is a namespaced, logical grouping of PolicyRules that can be referenced as a unit by a RoleBinding.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct RoleClient {
 }
 
 impl RoleClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -36,55 +36,55 @@ impl RoleClient {
         self.client.create(object)
     }
 
-    /// Replaces the `Role`; its resource version must be the current one.
+    /// Replaces the `Role`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::Role) -> Write<v1::Role> {
         self.client.update(object)
     }
 
-    /// Deletes the `Role` of this name.
+    /// Deletes the `Role` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::Role> {
         self.client.delete(name)
     }
 
-    /// Deletes every `Role` that the parameters select.
+    /// Deletes the `Role` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `Role` of this name.
+    /// Reads the `Role` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::Role> {
         self.client.get(name)
     }
 
-    /// Reads every `Role` that the parameters select.
+    /// Lists the `Role` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Role>> {
         self.client.list(params)
     }
 
-    /// Reads every `Role` that the parameters select, page by page.
+    /// Lists the `Role` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Role> {
         self.client.pages(params)
     }
 
-    /// Follows every `Role` that the parameters select; resumes by itself.
+    /// Watches the `Role` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Role> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `Role` of this name.
+    /// Patches the `Role` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::Role> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `Role` of this name, again after a conflict.
+    /// Reads the `Role`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -109,7 +109,7 @@ impl RoleClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::Role> {

@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::rbac::v1;
 
-/// Reads and writes the [`v1::RoleBinding`] objects of one namespace.
+/// Reads and writes the [`v1::RoleBinding`] objects in one namespace.
 ///
 /// RoleBinding references a role, but does not contain it.  It can reference a Role in the same namespace or a ClusterRole in the global namespace. It adds who information via Subjects and namespace information by which namespace it exists in.  RoleBindings in a given namespace only have effect in that namespace.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct RoleBindingClient {
 }
 
 impl RoleBindingClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -36,55 +36,55 @@ impl RoleBindingClient {
         self.client.create(object)
     }
 
-    /// Replaces the `RoleBinding`; its resource version must be the current one.
+    /// Replaces the `RoleBinding`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::RoleBinding) -> Write<v1::RoleBinding> {
         self.client.update(object)
     }
 
-    /// Deletes the `RoleBinding` of this name.
+    /// Deletes the `RoleBinding` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::RoleBinding> {
         self.client.delete(name)
     }
 
-    /// Deletes every `RoleBinding` that the parameters select.
+    /// Deletes the `RoleBinding` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `RoleBinding` of this name.
+    /// Reads the `RoleBinding` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::RoleBinding> {
         self.client.get(name)
     }
 
-    /// Reads every `RoleBinding` that the parameters select.
+    /// Lists the `RoleBinding` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::RoleBinding>> {
         self.client.list(params)
     }
 
-    /// Reads every `RoleBinding` that the parameters select, page by page.
+    /// Lists the `RoleBinding` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::RoleBinding> {
         self.client.pages(params)
     }
 
-    /// Follows every `RoleBinding` that the parameters select; resumes by itself.
+    /// Watches the `RoleBinding` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::RoleBinding> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `RoleBinding` of this name.
+    /// Patches the `RoleBinding` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::RoleBinding> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `RoleBinding` of this name, again after a conflict.
+    /// Reads the `RoleBinding`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -109,7 +109,7 @@ impl RoleBindingClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::RoleBinding> {

@@ -23,7 +23,7 @@ pub struct DeviceTaintRuleClient {
 }
 
 impl DeviceTaintRuleClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
@@ -39,7 +39,7 @@ impl DeviceTaintRuleClient {
         self.client.create(object)
     }
 
-    /// Replaces the `DeviceTaintRule`; its resource version must be the current one.
+    /// Replaces the `DeviceTaintRule`. Its resource version must be current.
     #[inline]
     pub fn update(
         &self,
@@ -48,7 +48,7 @@ impl DeviceTaintRuleClient {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `DeviceTaintRule` and nothing else of it.
+    /// Replaces the status of the `DeviceTaintRule`, and nothing else.
     #[inline]
     pub fn update_status(
         &self,
@@ -57,25 +57,25 @@ impl DeviceTaintRuleClient {
         self.client.update_status(object)
     }
 
-    /// Deletes the `DeviceTaintRule` of this name.
+    /// Deletes the `DeviceTaintRule` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1alpha3::DeviceTaintRule> {
         self.client.delete(name)
     }
 
-    /// Deletes every `DeviceTaintRule` that the parameters select.
+    /// Deletes the `DeviceTaintRule` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `DeviceTaintRule` of this name.
+    /// Reads the `DeviceTaintRule` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1alpha3::DeviceTaintRule> {
         self.client.get(name)
     }
 
-    /// Reads every `DeviceTaintRule` that the parameters select.
+    /// Lists the `DeviceTaintRule` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -84,19 +84,19 @@ impl DeviceTaintRuleClient {
         self.client.list(params)
     }
 
-    /// Reads every `DeviceTaintRule` that the parameters select, page by page.
+    /// Lists the `DeviceTaintRule` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1alpha3::DeviceTaintRule> {
         self.client.pages(params)
     }
 
-    /// Follows every `DeviceTaintRule` that the parameters select; resumes by itself.
+    /// Watches the `DeviceTaintRule` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1alpha3::DeviceTaintRule> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `DeviceTaintRule` of this name.
+    /// Patches the `DeviceTaintRule` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -106,7 +106,7 @@ impl DeviceTaintRuleClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `DeviceTaintRule` of this name, again after a conflict.
+    /// Reads the `DeviceTaintRule`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -116,7 +116,7 @@ impl DeviceTaintRuleClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `DeviceTaintRule` of this name, again after a conflict.
+    /// Reads the `DeviceTaintRule`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -162,7 +162,7 @@ impl DeviceTaintRuleClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1alpha3::DeviceTaintRule> {

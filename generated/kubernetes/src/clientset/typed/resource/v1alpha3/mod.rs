@@ -11,7 +11,7 @@ mod resource_pool_status_request;
 pub use device_taint_rule::DeviceTaintRuleClient;
 pub use resource_pool_status_request::ResourcePoolStatusRequestClient;
 
-/// Leads to the typed clients of `resource.k8s.io/v1alpha3`.
+/// Typed clients for `resource.k8s.io/v1alpha3`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ResourceV1alpha3Client {
@@ -19,25 +19,25 @@ pub struct ResourceV1alpha3Client {
 }
 
 impl ResourceV1alpha3Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `DeviceTaintRule` objects of the cluster.
+    /// Returns a client for the `DeviceTaintRule` objects of the cluster.
     #[inline]
     pub fn device_taint_rules(&self) -> DeviceTaintRuleClient {
         DeviceTaintRuleClient::new(self.client.clone())
     }
 
-    /// The `ResourcePoolStatusRequest` objects of the cluster.
+    /// Returns a client for the `ResourcePoolStatusRequest` objects of the cluster.
     #[inline]
     pub fn resource_pool_status_requests(&self) -> ResourcePoolStatusRequestClient {
         ResourcePoolStatusRequestClient::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

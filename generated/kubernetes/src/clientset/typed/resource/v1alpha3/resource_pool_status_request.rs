@@ -23,7 +23,7 @@ pub struct ResourcePoolStatusRequestClient {
 }
 
 impl ResourcePoolStatusRequestClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
@@ -39,7 +39,7 @@ impl ResourcePoolStatusRequestClient {
         self.client.create(object)
     }
 
-    /// Replaces the `ResourcePoolStatusRequest`; its resource version must be the current one.
+    /// Replaces the `ResourcePoolStatusRequest`. Its resource version must be current.
     #[inline]
     pub fn update(
         &self,
@@ -48,7 +48,7 @@ impl ResourcePoolStatusRequestClient {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `ResourcePoolStatusRequest` and nothing else of it.
+    /// Replaces the status of the `ResourcePoolStatusRequest`, and nothing else.
     #[inline]
     pub fn update_status(
         &self,
@@ -57,25 +57,25 @@ impl ResourcePoolStatusRequestClient {
         self.client.update_status(object)
     }
 
-    /// Deletes the `ResourcePoolStatusRequest` of this name.
+    /// Deletes the `ResourcePoolStatusRequest` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1alpha3::ResourcePoolStatusRequest> {
         self.client.delete(name)
     }
 
-    /// Deletes every `ResourcePoolStatusRequest` that the parameters select.
+    /// Deletes the `ResourcePoolStatusRequest` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `ResourcePoolStatusRequest` of this name.
+    /// Reads the `ResourcePoolStatusRequest` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1alpha3::ResourcePoolStatusRequest> {
         self.client.get(name)
     }
 
-    /// Reads every `ResourcePoolStatusRequest` that the parameters select.
+    /// Lists the `ResourcePoolStatusRequest` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -84,7 +84,7 @@ impl ResourcePoolStatusRequestClient {
         self.client.list(params)
     }
 
-    /// Reads every `ResourcePoolStatusRequest` that the parameters select, page by page.
+    /// Lists the `ResourcePoolStatusRequest` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(
         &self,
@@ -93,7 +93,7 @@ impl ResourcePoolStatusRequestClient {
         self.client.pages(params)
     }
 
-    /// Follows every `ResourcePoolStatusRequest` that the parameters select; resumes by itself.
+    /// Watches the `ResourcePoolStatusRequest` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(
         &self,
@@ -102,7 +102,7 @@ impl ResourcePoolStatusRequestClient {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `ResourcePoolStatusRequest` of this name.
+    /// Patches the `ResourcePoolStatusRequest` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -112,7 +112,7 @@ impl ResourcePoolStatusRequestClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `ResourcePoolStatusRequest` of this name, again after a conflict.
+    /// Reads the `ResourcePoolStatusRequest`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -122,7 +122,7 @@ impl ResourcePoolStatusRequestClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `ResourcePoolStatusRequest` of this name, again after a conflict.
+    /// Reads the `ResourcePoolStatusRequest`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -167,7 +167,7 @@ impl ResourcePoolStatusRequestClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1alpha3::ResourcePoolStatusRequest> {

@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::resource::v1beta1;
 
-/// Reads and writes the [`v1beta1::ResourceClaim`] objects of one namespace.
+/// Reads and writes the [`v1beta1::ResourceClaim`] objects in one namespace.
 ///
 /// ResourceClaim describes a request for access to resources in the cluster, for use by workloads. For example, if a workload needs an accelerator device with specific properties, this is how that request is expressed. The status stanza tracks whether this claim has been satisfied and what specific resources have been allocated.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct ResourceClaimClient {
 }
 
 impl ResourceClaimClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -39,7 +39,7 @@ impl ResourceClaimClient {
         self.client.create(object)
     }
 
-    /// Replaces the `ResourceClaim`; its resource version must be the current one.
+    /// Replaces the `ResourceClaim`. Its resource version must be current.
     #[inline]
     pub fn update(
         &self,
@@ -48,7 +48,7 @@ impl ResourceClaimClient {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `ResourceClaim` and nothing else of it.
+    /// Replaces the status of the `ResourceClaim`, and nothing else.
     #[inline]
     pub fn update_status(
         &self,
@@ -57,43 +57,43 @@ impl ResourceClaimClient {
         self.client.update_status(object)
     }
 
-    /// Deletes the `ResourceClaim` of this name.
+    /// Deletes the `ResourceClaim` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1beta1::ResourceClaim> {
         self.client.delete(name)
     }
 
-    /// Deletes every `ResourceClaim` that the parameters select.
+    /// Deletes the `ResourceClaim` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `ResourceClaim` of this name.
+    /// Reads the `ResourceClaim` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1beta1::ResourceClaim> {
         self.client.get(name)
     }
 
-    /// Reads every `ResourceClaim` that the parameters select.
+    /// Lists the `ResourceClaim` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1beta1::ResourceClaim>> {
         self.client.list(params)
     }
 
-    /// Reads every `ResourceClaim` that the parameters select, page by page.
+    /// Lists the `ResourceClaim` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1beta1::ResourceClaim> {
         self.client.pages(params)
     }
 
-    /// Follows every `ResourceClaim` that the parameters select; resumes by itself.
+    /// Watches the `ResourceClaim` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1beta1::ResourceClaim> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `ResourceClaim` of this name.
+    /// Patches the `ResourceClaim` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -103,7 +103,7 @@ impl ResourceClaimClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `ResourceClaim` of this name, again after a conflict.
+    /// Reads the `ResourceClaim`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -113,7 +113,7 @@ impl ResourceClaimClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `ResourceClaim` of this name, again after a conflict.
+    /// Reads the `ResourceClaim`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -159,7 +159,7 @@ impl ResourceClaimClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1beta1::ResourceClaim> {

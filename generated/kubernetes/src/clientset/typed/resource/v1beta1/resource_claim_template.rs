@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::resource::v1beta1;
 
-/// Reads and writes the [`v1beta1::ResourceClaimTemplate`] objects of one namespace.
+/// Reads and writes the [`v1beta1::ResourceClaimTemplate`] objects in one namespace.
 ///
 /// ResourceClaimTemplate is used to produce ResourceClaim objects.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct ResourceClaimTemplateClient {
 }
 
 impl ResourceClaimTemplateClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -39,7 +39,7 @@ impl ResourceClaimTemplateClient {
         self.client.create(object)
     }
 
-    /// Replaces the `ResourceClaimTemplate`; its resource version must be the current one.
+    /// Replaces the `ResourceClaimTemplate`. Its resource version must be current.
     #[inline]
     pub fn update(
         &self,
@@ -48,25 +48,25 @@ impl ResourceClaimTemplateClient {
         self.client.update(object)
     }
 
-    /// Deletes the `ResourceClaimTemplate` of this name.
+    /// Deletes the `ResourceClaimTemplate` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1beta1::ResourceClaimTemplate> {
         self.client.delete(name)
     }
 
-    /// Deletes every `ResourceClaimTemplate` that the parameters select.
+    /// Deletes the `ResourceClaimTemplate` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `ResourceClaimTemplate` of this name.
+    /// Reads the `ResourceClaimTemplate` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1beta1::ResourceClaimTemplate> {
         self.client.get(name)
     }
 
-    /// Reads every `ResourceClaimTemplate` that the parameters select.
+    /// Lists the `ResourceClaimTemplate` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -75,13 +75,13 @@ impl ResourceClaimTemplateClient {
         self.client.list(params)
     }
 
-    /// Reads every `ResourceClaimTemplate` that the parameters select, page by page.
+    /// Lists the `ResourceClaimTemplate` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1beta1::ResourceClaimTemplate> {
         self.client.pages(params)
     }
 
-    /// Follows every `ResourceClaimTemplate` that the parameters select; resumes by itself.
+    /// Watches the `ResourceClaimTemplate` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(
         &self,
@@ -90,7 +90,7 @@ impl ResourceClaimTemplateClient {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `ResourceClaimTemplate` of this name.
+    /// Patches the `ResourceClaimTemplate` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -100,7 +100,7 @@ impl ResourceClaimTemplateClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `ResourceClaimTemplate` of this name, again after a conflict.
+    /// Reads the `ResourceClaimTemplate`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -128,7 +128,7 @@ impl ResourceClaimTemplateClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1beta1::ResourceClaimTemplate> {

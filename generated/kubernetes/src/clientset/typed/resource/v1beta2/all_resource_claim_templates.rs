@@ -7,7 +7,7 @@ use genclient_runtime::{ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{List, Pages, WatchStream};
 use genclient_runtime::k8s_openapi::api::resource::v1beta2;
 
-/// Reads the [`v1beta2::ResourceClaimTemplate`] objects of all namespaces.
+/// Reads the [`v1beta2::ResourceClaimTemplate`] objects in all namespaces.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AllResourceClaimTemplates {
@@ -15,14 +15,14 @@ pub struct AllResourceClaimTemplates {
 }
 
 impl AllResourceClaimTemplates {
-    /// A client for all namespaces.
+    /// Creates a client for all namespaces.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
-    /// Reads every `ResourceClaimTemplate` that the parameters select.
+    /// Lists the `ResourceClaimTemplate` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -31,13 +31,13 @@ impl AllResourceClaimTemplates {
         self.client.list(params)
     }
 
-    /// Reads every `ResourceClaimTemplate` that the parameters select, page by page.
+    /// Lists the `ResourceClaimTemplate` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1beta2::ResourceClaimTemplate> {
         self.client.pages(params)
     }
 
-    /// Follows every `ResourceClaimTemplate` that the parameters select; resumes by itself.
+    /// Watches the `ResourceClaimTemplate` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(
         &self,

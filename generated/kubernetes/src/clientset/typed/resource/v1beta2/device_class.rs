@@ -23,7 +23,7 @@ pub struct DeviceClassClient {
 }
 
 impl DeviceClassClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
@@ -36,49 +36,49 @@ impl DeviceClassClient {
         self.client.create(object)
     }
 
-    /// Replaces the `DeviceClass`; its resource version must be the current one.
+    /// Replaces the `DeviceClass`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1beta2::DeviceClass) -> Write<v1beta2::DeviceClass> {
         self.client.update(object)
     }
 
-    /// Deletes the `DeviceClass` of this name.
+    /// Deletes the `DeviceClass` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1beta2::DeviceClass> {
         self.client.delete(name)
     }
 
-    /// Deletes every `DeviceClass` that the parameters select.
+    /// Deletes the `DeviceClass` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `DeviceClass` of this name.
+    /// Reads the `DeviceClass` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1beta2::DeviceClass> {
         self.client.get(name)
     }
 
-    /// Reads every `DeviceClass` that the parameters select.
+    /// Lists the `DeviceClass` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1beta2::DeviceClass>> {
         self.client.list(params)
     }
 
-    /// Reads every `DeviceClass` that the parameters select, page by page.
+    /// Lists the `DeviceClass` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1beta2::DeviceClass> {
         self.client.pages(params)
     }
 
-    /// Follows every `DeviceClass` that the parameters select; resumes by itself.
+    /// Watches the `DeviceClass` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1beta2::DeviceClass> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `DeviceClass` of this name.
+    /// Patches the `DeviceClass` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -88,7 +88,7 @@ impl DeviceClassClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `DeviceClass` of this name, again after a conflict.
+    /// Reads the `DeviceClass`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -116,7 +116,7 @@ impl DeviceClassClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1beta2::DeviceClass> {

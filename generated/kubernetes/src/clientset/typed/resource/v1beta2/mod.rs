@@ -21,7 +21,7 @@ pub use resource_claim::ResourceClaimClient;
 pub use resource_claim_template::ResourceClaimTemplateClient;
 pub use resource_slice::ResourceSliceClient;
 
-/// Leads to the typed clients of `resource.k8s.io/v1beta2`.
+/// Typed clients for `resource.k8s.io/v1beta2`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ResourceV1beta2Client {
@@ -29,37 +29,37 @@ pub struct ResourceV1beta2Client {
 }
 
 impl ResourceV1beta2Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `DeviceClass` objects of the cluster.
+    /// Returns a client for the `DeviceClass` objects of the cluster.
     #[inline]
     pub fn device_classes(&self) -> DeviceClassClient {
         DeviceClassClient::new(self.client.clone())
     }
 
-    /// The `DeviceTaintRule` objects of the cluster.
+    /// Returns a client for the `DeviceTaintRule` objects of the cluster.
     #[inline]
     pub fn device_taint_rules(&self) -> DeviceTaintRuleClient {
         DeviceTaintRuleClient::new(self.client.clone())
     }
 
-    /// The `ResourceClaim` objects of one namespace.
+    /// Returns a client for the `ResourceClaim` objects in one namespace.
     #[inline]
     pub fn resource_claims(&self, namespace: &str) -> ResourceClaimClient {
         ResourceClaimClient::new(self.client.clone(), namespace)
     }
 
-    /// The `ResourceClaim` objects of all namespaces.
+    /// Returns a client for the `ResourceClaim` objects in all namespaces.
     #[inline]
     pub fn all_resource_claims(&self) -> AllResourceClaims {
         AllResourceClaims::new(self.client.clone())
     }
 
-    /// The `ResourceClaimTemplate` objects of one namespace.
+    /// Returns a client for the `ResourceClaimTemplate` objects in one namespace.
     #[inline]
     pub fn resource_claim_templates(
         &self,
@@ -68,19 +68,19 @@ impl ResourceV1beta2Client {
         ResourceClaimTemplateClient::new(self.client.clone(), namespace)
     }
 
-    /// The `ResourceClaimTemplate` objects of all namespaces.
+    /// Returns a client for the `ResourceClaimTemplate` objects in all namespaces.
     #[inline]
     pub fn all_resource_claim_templates(&self) -> AllResourceClaimTemplates {
         AllResourceClaimTemplates::new(self.client.clone())
     }
 
-    /// The `ResourceSlice` objects of the cluster.
+    /// Returns a client for the `ResourceSlice` objects of the cluster.
     #[inline]
     pub fn resource_slices(&self) -> ResourceSliceClient {
         ResourceSliceClient::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

@@ -23,7 +23,7 @@ pub struct ResourceSliceClient {
 }
 
 impl ResourceSliceClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
@@ -39,7 +39,7 @@ impl ResourceSliceClient {
         self.client.create(object)
     }
 
-    /// Replaces the `ResourceSlice`; its resource version must be the current one.
+    /// Replaces the `ResourceSlice`. Its resource version must be current.
     #[inline]
     pub fn update(
         &self,
@@ -48,43 +48,43 @@ impl ResourceSliceClient {
         self.client.update(object)
     }
 
-    /// Deletes the `ResourceSlice` of this name.
+    /// Deletes the `ResourceSlice` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1beta2::ResourceSlice> {
         self.client.delete(name)
     }
 
-    /// Deletes every `ResourceSlice` that the parameters select.
+    /// Deletes the `ResourceSlice` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `ResourceSlice` of this name.
+    /// Reads the `ResourceSlice` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1beta2::ResourceSlice> {
         self.client.get(name)
     }
 
-    /// Reads every `ResourceSlice` that the parameters select.
+    /// Lists the `ResourceSlice` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1beta2::ResourceSlice>> {
         self.client.list(params)
     }
 
-    /// Reads every `ResourceSlice` that the parameters select, page by page.
+    /// Lists the `ResourceSlice` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1beta2::ResourceSlice> {
         self.client.pages(params)
     }
 
-    /// Follows every `ResourceSlice` that the parameters select; resumes by itself.
+    /// Watches the `ResourceSlice` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1beta2::ResourceSlice> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `ResourceSlice` of this name.
+    /// Patches the `ResourceSlice` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -94,7 +94,7 @@ impl ResourceSliceClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `ResourceSlice` of this name, again after a conflict.
+    /// Reads the `ResourceSlice`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -122,7 +122,7 @@ impl ResourceSliceClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1beta2::ResourceSlice> {

@@ -9,7 +9,7 @@ mod priority_class;
 
 pub use priority_class::PriorityClassClient;
 
-/// Leads to the typed clients of `scheduling.k8s.io/v1`.
+/// Typed clients for `scheduling.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct SchedulingV1Client {
@@ -17,19 +17,19 @@ pub struct SchedulingV1Client {
 }
 
 impl SchedulingV1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `PriorityClass` objects of the cluster.
+    /// Returns a client for the `PriorityClass` objects of the cluster.
     #[inline]
     pub fn priority_classes(&self) -> PriorityClassClient {
         PriorityClassClient::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

@@ -7,7 +7,7 @@ use genclient_runtime::{ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{List, Pages, WatchStream};
 use genclient_runtime::k8s_openapi::api::scheduling::v1alpha3;
 
-/// Reads the [`v1alpha3::CompositePodGroup`] objects of all namespaces.
+/// Reads the [`v1alpha3::CompositePodGroup`] objects in all namespaces.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AllCompositePodGroups {
@@ -15,14 +15,14 @@ pub struct AllCompositePodGroups {
 }
 
 impl AllCompositePodGroups {
-    /// A client for all namespaces.
+    /// Creates a client for all namespaces.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
-    /// Reads every `CompositePodGroup` that the parameters select.
+    /// Lists the `CompositePodGroup` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -31,13 +31,13 @@ impl AllCompositePodGroups {
         self.client.list(params)
     }
 
-    /// Reads every `CompositePodGroup` that the parameters select, page by page.
+    /// Lists the `CompositePodGroup` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1alpha3::CompositePodGroup> {
         self.client.pages(params)
     }
 
-    /// Follows every `CompositePodGroup` that the parameters select; resumes by itself.
+    /// Watches the `CompositePodGroup` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(
         &self,

@@ -7,7 +7,7 @@ use genclient_runtime::{ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{List, Pages, WatchStream};
 use genclient_runtime::k8s_openapi::api::scheduling::v1alpha3;
 
-/// Reads the [`v1alpha3::Workload`] objects of all namespaces.
+/// Reads the [`v1alpha3::Workload`] objects in all namespaces.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AllWorkloads {
@@ -15,26 +15,26 @@ pub struct AllWorkloads {
 }
 
 impl AllWorkloads {
-    /// A client for all namespaces.
+    /// Creates a client for all namespaces.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
-    /// Reads every `Workload` that the parameters select.
+    /// Lists the `Workload` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1alpha3::Workload>> {
         self.client.list(params)
     }
 
-    /// Reads every `Workload` that the parameters select, page by page.
+    /// Lists the `Workload` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1alpha3::Workload> {
         self.client.pages(params)
     }
 
-    /// Follows every `Workload` that the parameters select; resumes by itself.
+    /// Watches the `Workload` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1alpha3::Workload> {
         self.client.watch(params)

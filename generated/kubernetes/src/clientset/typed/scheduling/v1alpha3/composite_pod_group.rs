@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::scheduling::v1alpha3;
 
-/// Reads and writes the [`v1alpha3::CompositePodGroup`] objects of one namespace.
+/// Reads and writes the [`v1alpha3::CompositePodGroup`] objects in one namespace.
 ///
 /// CompositePodGroup represents a runtime instance of pod groups grouped together. CompositePodGroups are created by workload controllers (LWS, JobSet, etc...) from Workload.compositePodGroupTemplates. CompositePodGroup API enablement is toggled by the CompositePodGroup feature gate.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct CompositePodGroupClient {
 }
 
 impl CompositePodGroupClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -39,7 +39,7 @@ impl CompositePodGroupClient {
         self.client.create(object)
     }
 
-    /// Replaces the `CompositePodGroup`; its resource version must be the current one.
+    /// Replaces the `CompositePodGroup`. Its resource version must be current.
     #[inline]
     pub fn update(
         &self,
@@ -48,7 +48,7 @@ impl CompositePodGroupClient {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `CompositePodGroup` and nothing else of it.
+    /// Replaces the status of the `CompositePodGroup`, and nothing else.
     #[inline]
     pub fn update_status(
         &self,
@@ -57,25 +57,25 @@ impl CompositePodGroupClient {
         self.client.update_status(object)
     }
 
-    /// Deletes the `CompositePodGroup` of this name.
+    /// Deletes the `CompositePodGroup` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1alpha3::CompositePodGroup> {
         self.client.delete(name)
     }
 
-    /// Deletes every `CompositePodGroup` that the parameters select.
+    /// Deletes the `CompositePodGroup` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `CompositePodGroup` of this name.
+    /// Reads the `CompositePodGroup` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1alpha3::CompositePodGroup> {
         self.client.get(name)
     }
 
-    /// Reads every `CompositePodGroup` that the parameters select.
+    /// Lists the `CompositePodGroup` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -84,13 +84,13 @@ impl CompositePodGroupClient {
         self.client.list(params)
     }
 
-    /// Reads every `CompositePodGroup` that the parameters select, page by page.
+    /// Lists the `CompositePodGroup` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1alpha3::CompositePodGroup> {
         self.client.pages(params)
     }
 
-    /// Follows every `CompositePodGroup` that the parameters select; resumes by itself.
+    /// Watches the `CompositePodGroup` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(
         &self,
@@ -99,7 +99,7 @@ impl CompositePodGroupClient {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `CompositePodGroup` of this name.
+    /// Patches the `CompositePodGroup` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -109,7 +109,7 @@ impl CompositePodGroupClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `CompositePodGroup` of this name, again after a conflict.
+    /// Reads the `CompositePodGroup`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -119,7 +119,7 @@ impl CompositePodGroupClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `CompositePodGroup` of this name, again after a conflict.
+    /// Reads the `CompositePodGroup`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -165,7 +165,7 @@ impl CompositePodGroupClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1alpha3::CompositePodGroup> {

@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::scheduling::v1alpha3;
 
-/// Reads and writes the [`v1alpha3::PodGroup`] objects of one namespace.
+/// Reads and writes the [`v1alpha3::PodGroup`] objects in one namespace.
 ///
 /// PodGroup represents a runtime instance of pods grouped together. PodGroups are created by workload controllers (Job, LWS, JobSet, etc...) from Workload.podGroupTemplates. PodGroup API enablement is toggled by the GenericWorkload feature gate.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct PodGroupClient {
 }
 
 impl PodGroupClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -36,13 +36,13 @@ impl PodGroupClient {
         self.client.create(object)
     }
 
-    /// Replaces the `PodGroup`; its resource version must be the current one.
+    /// Replaces the `PodGroup`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1alpha3::PodGroup) -> Write<v1alpha3::PodGroup> {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `PodGroup` and nothing else of it.
+    /// Replaces the status of the `PodGroup`, and nothing else.
     #[inline]
     pub fn update_status(
         &self,
@@ -51,49 +51,49 @@ impl PodGroupClient {
         self.client.update_status(object)
     }
 
-    /// Deletes the `PodGroup` of this name.
+    /// Deletes the `PodGroup` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1alpha3::PodGroup> {
         self.client.delete(name)
     }
 
-    /// Deletes every `PodGroup` that the parameters select.
+    /// Deletes the `PodGroup` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `PodGroup` of this name.
+    /// Reads the `PodGroup` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1alpha3::PodGroup> {
         self.client.get(name)
     }
 
-    /// Reads every `PodGroup` that the parameters select.
+    /// Lists the `PodGroup` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1alpha3::PodGroup>> {
         self.client.list(params)
     }
 
-    /// Reads every `PodGroup` that the parameters select, page by page.
+    /// Lists the `PodGroup` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1alpha3::PodGroup> {
         self.client.pages(params)
     }
 
-    /// Follows every `PodGroup` that the parameters select; resumes by itself.
+    /// Watches the `PodGroup` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1alpha3::PodGroup> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `PodGroup` of this name.
+    /// Patches the `PodGroup` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1alpha3::PodGroup> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `PodGroup` of this name, again after a conflict.
+    /// Reads the `PodGroup`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -103,7 +103,7 @@ impl PodGroupClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `PodGroup` of this name, again after a conflict.
+    /// Reads the `PodGroup`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -146,7 +146,7 @@ impl PodGroupClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1alpha3::PodGroup> {

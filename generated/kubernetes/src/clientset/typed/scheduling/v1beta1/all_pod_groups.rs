@@ -7,7 +7,7 @@ use genclient_runtime::{ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{List, Pages, WatchStream};
 use genclient_runtime::k8s_openapi::api::scheduling::v1beta1;
 
-/// Reads the [`v1beta1::PodGroup`] objects of all namespaces.
+/// Reads the [`v1beta1::PodGroup`] objects in all namespaces.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AllPodGroups {
@@ -15,26 +15,26 @@ pub struct AllPodGroups {
 }
 
 impl AllPodGroups {
-    /// A client for all namespaces.
+    /// Creates a client for all namespaces.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
-    /// Reads every `PodGroup` that the parameters select.
+    /// Lists the `PodGroup` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1beta1::PodGroup>> {
         self.client.list(params)
     }
 
-    /// Reads every `PodGroup` that the parameters select, page by page.
+    /// Lists the `PodGroup` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1beta1::PodGroup> {
         self.client.pages(params)
     }
 
-    /// Follows every `PodGroup` that the parameters select; resumes by itself.
+    /// Watches the `PodGroup` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1beta1::PodGroup> {
         self.client.watch(params)

@@ -15,7 +15,7 @@ pub use all_workloads::AllWorkloads;
 pub use pod_group::PodGroupClient;
 pub use workload::WorkloadClient;
 
-/// Leads to the typed clients of `scheduling.k8s.io/v1beta1`.
+/// Typed clients for `scheduling.k8s.io/v1beta1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct SchedulingV1beta1Client {
@@ -23,37 +23,37 @@ pub struct SchedulingV1beta1Client {
 }
 
 impl SchedulingV1beta1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `PodGroup` objects of one namespace.
+    /// Returns a client for the `PodGroup` objects in one namespace.
     #[inline]
     pub fn pod_groups(&self, namespace: &str) -> PodGroupClient {
         PodGroupClient::new(self.client.clone(), namespace)
     }
 
-    /// The `PodGroup` objects of all namespaces.
+    /// Returns a client for the `PodGroup` objects in all namespaces.
     #[inline]
     pub fn all_pod_groups(&self) -> AllPodGroups {
         AllPodGroups::new(self.client.clone())
     }
 
-    /// The `Workload` objects of one namespace.
+    /// Returns a client for the `Workload` objects in one namespace.
     #[inline]
     pub fn workloads(&self, namespace: &str) -> WorkloadClient {
         WorkloadClient::new(self.client.clone(), namespace)
     }
 
-    /// The `Workload` objects of all namespaces.
+    /// Returns a client for the `Workload` objects in all namespaces.
     #[inline]
     pub fn all_workloads(&self) -> AllWorkloads {
         AllWorkloads::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::scheduling::v1beta1;
 
-/// Reads and writes the [`v1beta1::Workload`] objects of one namespace.
+/// Reads and writes the [`v1beta1::Workload`] objects in one namespace.
 ///
 /// Workload allows for expressing scheduling constraints that should be used when managing the lifecycle of workloads from the scheduling perspective, including scheduling, preemption, eviction and other phases. Workload API enablement is toggled by the GenericWorkload feature gate.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct WorkloadClient {
 }
 
 impl WorkloadClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -36,55 +36,55 @@ impl WorkloadClient {
         self.client.create(object)
     }
 
-    /// Replaces the `Workload`; its resource version must be the current one.
+    /// Replaces the `Workload`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1beta1::Workload) -> Write<v1beta1::Workload> {
         self.client.update(object)
     }
 
-    /// Deletes the `Workload` of this name.
+    /// Deletes the `Workload` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1beta1::Workload> {
         self.client.delete(name)
     }
 
-    /// Deletes every `Workload` that the parameters select.
+    /// Deletes the `Workload` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `Workload` of this name.
+    /// Reads the `Workload` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1beta1::Workload> {
         self.client.get(name)
     }
 
-    /// Reads every `Workload` that the parameters select.
+    /// Lists the `Workload` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1beta1::Workload>> {
         self.client.list(params)
     }
 
-    /// Reads every `Workload` that the parameters select, page by page.
+    /// Lists the `Workload` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1beta1::Workload> {
         self.client.pages(params)
     }
 
-    /// Follows every `Workload` that the parameters select; resumes by itself.
+    /// Watches the `Workload` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1beta1::Workload> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `Workload` of this name.
+    /// Patches the `Workload` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1beta1::Workload> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `Workload` of this name, again after a conflict.
+    /// Reads the `Workload`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -109,7 +109,7 @@ impl WorkloadClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1beta1::Workload> {

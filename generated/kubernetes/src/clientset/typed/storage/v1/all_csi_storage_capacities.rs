@@ -7,7 +7,7 @@ use genclient_runtime::{ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{List, Pages, WatchStream};
 use genclient_runtime::k8s_openapi::api::storage::v1;
 
-/// Reads the [`v1::CSIStorageCapacity`] objects of all namespaces.
+/// Reads the [`v1::CSIStorageCapacity`] objects in all namespaces.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AllCsiStorageCapacities {
@@ -15,26 +15,26 @@ pub struct AllCsiStorageCapacities {
 }
 
 impl AllCsiStorageCapacities {
-    /// A client for all namespaces.
+    /// Creates a client for all namespaces.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
-    /// Reads every `CSIStorageCapacity` that the parameters select.
+    /// Lists the `CSIStorageCapacity` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::CSIStorageCapacity>> {
         self.client.list(params)
     }
 
-    /// Reads every `CSIStorageCapacity` that the parameters select, page by page.
+    /// Lists the `CSIStorageCapacity` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::CSIStorageCapacity> {
         self.client.pages(params)
     }
 
-    /// Follows every `CSIStorageCapacity` that the parameters select; resumes by itself.
+    /// Watches the `CSIStorageCapacity` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::CSIStorageCapacity> {
         self.client.watch(params)

@@ -23,7 +23,7 @@ pub struct CSIDriverClient {
 }
 
 impl CSIDriverClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
@@ -36,55 +36,55 @@ impl CSIDriverClient {
         self.client.create(object)
     }
 
-    /// Replaces the `CSIDriver`; its resource version must be the current one.
+    /// Replaces the `CSIDriver`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::CSIDriver) -> Write<v1::CSIDriver> {
         self.client.update(object)
     }
 
-    /// Deletes the `CSIDriver` of this name.
+    /// Deletes the `CSIDriver` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::CSIDriver> {
         self.client.delete(name)
     }
 
-    /// Deletes every `CSIDriver` that the parameters select.
+    /// Deletes the `CSIDriver` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `CSIDriver` of this name.
+    /// Reads the `CSIDriver` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::CSIDriver> {
         self.client.get(name)
     }
 
-    /// Reads every `CSIDriver` that the parameters select.
+    /// Lists the `CSIDriver` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::CSIDriver>> {
         self.client.list(params)
     }
 
-    /// Reads every `CSIDriver` that the parameters select, page by page.
+    /// Lists the `CSIDriver` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::CSIDriver> {
         self.client.pages(params)
     }
 
-    /// Follows every `CSIDriver` that the parameters select; resumes by itself.
+    /// Watches the `CSIDriver` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::CSIDriver> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `CSIDriver` of this name.
+    /// Patches the `CSIDriver` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::CSIDriver> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `CSIDriver` of this name, again after a conflict.
+    /// Reads the `CSIDriver`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -109,7 +109,7 @@ impl CSIDriverClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::CSIDriver> {

@@ -23,7 +23,7 @@ pub struct CSINodeClient {
 }
 
 impl CSINodeClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
@@ -36,61 +36,61 @@ impl CSINodeClient {
         self.client.create(object)
     }
 
-    /// Replaces the `CSINode`; its resource version must be the current one.
+    /// Replaces the `CSINode`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::CSINode) -> Write<v1::CSINode> {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `CSINode` and nothing else of it.
+    /// Replaces the status of the `CSINode`, and nothing else.
     #[inline]
     pub fn update_status(&self, object: &v1::CSINode) -> Write<v1::CSINode> {
         self.client.update_status(object)
     }
 
-    /// Deletes the `CSINode` of this name.
+    /// Deletes the `CSINode` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::CSINode> {
         self.client.delete(name)
     }
 
-    /// Deletes every `CSINode` that the parameters select.
+    /// Deletes the `CSINode` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `CSINode` of this name.
+    /// Reads the `CSINode` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::CSINode> {
         self.client.get(name)
     }
 
-    /// Reads every `CSINode` that the parameters select.
+    /// Lists the `CSINode` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::CSINode>> {
         self.client.list(params)
     }
 
-    /// Reads every `CSINode` that the parameters select, page by page.
+    /// Lists the `CSINode` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::CSINode> {
         self.client.pages(params)
     }
 
-    /// Follows every `CSINode` that the parameters select; resumes by itself.
+    /// Watches the `CSINode` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::CSINode> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `CSINode` of this name.
+    /// Patches the `CSINode` with this name.
     #[inline]
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::CSINode> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `CSINode` of this name, again after a conflict.
+    /// Reads the `CSINode`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -100,7 +100,7 @@ impl CSINodeClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `CSINode` of this name, again after a conflict.
+    /// Reads the `CSINode`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -140,7 +140,7 @@ impl CSINodeClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::CSINode> {

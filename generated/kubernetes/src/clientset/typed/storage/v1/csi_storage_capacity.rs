@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use genclient_runtime::k8s_openapi::api::storage::v1;
 
-/// Reads and writes the [`v1::CSIStorageCapacity`] objects of one namespace.
+/// Reads and writes the [`v1::CSIStorageCapacity`] objects in one namespace.
 ///
 /// CSIStorageCapacity stores the result of one CSI GetCapacity call. For a given StorageClass, this describes the available capacity in a particular topology segment.  This can be used when considering where to instantiate new PersistentVolumes.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct CSIStorageCapacityClient {
 }
 
 impl CSIStorageCapacityClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     #[inline]
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
@@ -39,7 +39,7 @@ impl CSIStorageCapacityClient {
         self.client.create(object)
     }
 
-    /// Replaces the `CSIStorageCapacity`; its resource version must be the current one.
+    /// Replaces the `CSIStorageCapacity`. Its resource version must be current.
     #[inline]
     pub fn update(
         &self,
@@ -48,43 +48,43 @@ impl CSIStorageCapacityClient {
         self.client.update(object)
     }
 
-    /// Deletes the `CSIStorageCapacity` of this name.
+    /// Deletes the `CSIStorageCapacity` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::CSIStorageCapacity> {
         self.client.delete(name)
     }
 
-    /// Deletes every `CSIStorageCapacity` that the parameters select.
+    /// Deletes the `CSIStorageCapacity` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `CSIStorageCapacity` of this name.
+    /// Reads the `CSIStorageCapacity` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::CSIStorageCapacity> {
         self.client.get(name)
     }
 
-    /// Reads every `CSIStorageCapacity` that the parameters select.
+    /// Lists the `CSIStorageCapacity` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::CSIStorageCapacity>> {
         self.client.list(params)
     }
 
-    /// Reads every `CSIStorageCapacity` that the parameters select, page by page.
+    /// Lists the `CSIStorageCapacity` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::CSIStorageCapacity> {
         self.client.pages(params)
     }
 
-    /// Follows every `CSIStorageCapacity` that the parameters select; resumes by itself.
+    /// Watches the `CSIStorageCapacity` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::CSIStorageCapacity> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `CSIStorageCapacity` of this name.
+    /// Patches the `CSIStorageCapacity` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -94,7 +94,7 @@ impl CSIStorageCapacityClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `CSIStorageCapacity` of this name, again after a conflict.
+    /// Reads the `CSIStorageCapacity`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -122,7 +122,7 @@ impl CSIStorageCapacityClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::CSIStorageCapacity> {

@@ -21,7 +21,7 @@ pub use storage_class::StorageClassClient;
 pub use volume_attachment::VolumeAttachmentClient;
 pub use volume_attributes_class::VolumeAttributesClassClient;
 
-/// Leads to the typed clients of `storage.k8s.io/v1`.
+/// Typed clients for `storage.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct StorageV1Client {
@@ -29,55 +29,55 @@ pub struct StorageV1Client {
 }
 
 impl StorageV1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `CSIDriver` objects of the cluster.
+    /// Returns a client for the `CSIDriver` objects of the cluster.
     #[inline]
     pub fn csi_drivers(&self) -> CSIDriverClient {
         CSIDriverClient::new(self.client.clone())
     }
 
-    /// The `CSINode` objects of the cluster.
+    /// Returns a client for the `CSINode` objects of the cluster.
     #[inline]
     pub fn csi_nodes(&self) -> CSINodeClient {
         CSINodeClient::new(self.client.clone())
     }
 
-    /// The `CSIStorageCapacity` objects of one namespace.
+    /// Returns a client for the `CSIStorageCapacity` objects in one namespace.
     #[inline]
     pub fn csi_storage_capacities(&self, namespace: &str) -> CSIStorageCapacityClient {
         CSIStorageCapacityClient::new(self.client.clone(), namespace)
     }
 
-    /// The `CSIStorageCapacity` objects of all namespaces.
+    /// Returns a client for the `CSIStorageCapacity` objects in all namespaces.
     #[inline]
     pub fn all_csi_storage_capacities(&self) -> AllCsiStorageCapacities {
         AllCsiStorageCapacities::new(self.client.clone())
     }
 
-    /// The `StorageClass` objects of the cluster.
+    /// Returns a client for the `StorageClass` objects of the cluster.
     #[inline]
     pub fn storage_classes(&self) -> StorageClassClient {
         StorageClassClient::new(self.client.clone())
     }
 
-    /// The `VolumeAttachment` objects of the cluster.
+    /// Returns a client for the `VolumeAttachment` objects of the cluster.
     #[inline]
     pub fn volume_attachments(&self) -> VolumeAttachmentClient {
         VolumeAttachmentClient::new(self.client.clone())
     }
 
-    /// The `VolumeAttributesClass` objects of the cluster.
+    /// Returns a client for the `VolumeAttributesClass` objects of the cluster.
     #[inline]
     pub fn volume_attributes_classes(&self) -> VolumeAttributesClassClient {
         VolumeAttributesClassClient::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

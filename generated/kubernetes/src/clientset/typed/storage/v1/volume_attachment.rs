@@ -23,7 +23,7 @@ pub struct VolumeAttachmentClient {
 }
 
 impl VolumeAttachmentClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
@@ -36,13 +36,13 @@ impl VolumeAttachmentClient {
         self.client.create(object)
     }
 
-    /// Replaces the `VolumeAttachment`; its resource version must be the current one.
+    /// Replaces the `VolumeAttachment`. Its resource version must be current.
     #[inline]
     pub fn update(&self, object: &v1::VolumeAttachment) -> Write<v1::VolumeAttachment> {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `VolumeAttachment` and nothing else of it.
+    /// Replaces the status of the `VolumeAttachment`, and nothing else.
     #[inline]
     pub fn update_status(
         &self,
@@ -51,43 +51,43 @@ impl VolumeAttachmentClient {
         self.client.update_status(object)
     }
 
-    /// Deletes the `VolumeAttachment` of this name.
+    /// Deletes the `VolumeAttachment` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::VolumeAttachment> {
         self.client.delete(name)
     }
 
-    /// Deletes every `VolumeAttachment` that the parameters select.
+    /// Deletes the `VolumeAttachment` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `VolumeAttachment` of this name.
+    /// Reads the `VolumeAttachment` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::VolumeAttachment> {
         self.client.get(name)
     }
 
-    /// Reads every `VolumeAttachment` that the parameters select.
+    /// Lists the `VolumeAttachment` objects that the parameters select.
     #[inline]
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::VolumeAttachment>> {
         self.client.list(params)
     }
 
-    /// Reads every `VolumeAttachment` that the parameters select, page by page.
+    /// Lists the `VolumeAttachment` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::VolumeAttachment> {
         self.client.pages(params)
     }
 
-    /// Follows every `VolumeAttachment` that the parameters select; resumes by itself.
+    /// Watches the `VolumeAttachment` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::VolumeAttachment> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `VolumeAttachment` of this name.
+    /// Patches the `VolumeAttachment` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -97,7 +97,7 @@ impl VolumeAttachmentClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `VolumeAttachment` of this name, again after a conflict.
+    /// Reads the `VolumeAttachment`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -107,7 +107,7 @@ impl VolumeAttachmentClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `VolumeAttachment` of this name, again after a conflict.
+    /// Reads the `VolumeAttachment`, applies `change` and writes its status back, retrying on conflict.
     #[inline]
     pub fn update_status_with<'f>(
         &self,
@@ -153,7 +153,7 @@ impl VolumeAttachmentClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::VolumeAttachment> {

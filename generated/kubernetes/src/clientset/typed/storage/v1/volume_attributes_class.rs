@@ -23,7 +23,7 @@ pub struct VolumeAttributesClassClient {
 }
 
 impl VolumeAttributesClassClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
@@ -39,7 +39,7 @@ impl VolumeAttributesClassClient {
         self.client.create(object)
     }
 
-    /// Replaces the `VolumeAttributesClass`; its resource version must be the current one.
+    /// Replaces the `VolumeAttributesClass`. Its resource version must be current.
     #[inline]
     pub fn update(
         &self,
@@ -48,25 +48,25 @@ impl VolumeAttributesClassClient {
         self.client.update(object)
     }
 
-    /// Deletes the `VolumeAttributesClass` of this name.
+    /// Deletes the `VolumeAttributesClass` with this name.
     #[inline]
     pub fn delete(&self, name: &str) -> Delete<v1::VolumeAttributesClass> {
         self.client.delete(name)
     }
 
-    /// Deletes every `VolumeAttributesClass` that the parameters select.
+    /// Deletes the `VolumeAttributesClass` objects that the parameters select.
     #[inline]
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `VolumeAttributesClass` of this name.
+    /// Reads the `VolumeAttributesClass` with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Get<v1::VolumeAttributesClass> {
         self.client.get(name)
     }
 
-    /// Reads every `VolumeAttributesClass` that the parameters select.
+    /// Lists the `VolumeAttributesClass` objects that the parameters select.
     #[inline]
     pub fn list(
         &self,
@@ -75,19 +75,19 @@ impl VolumeAttributesClassClient {
         self.client.list(params)
     }
 
-    /// Reads every `VolumeAttributesClass` that the parameters select, page by page.
+    /// Lists the `VolumeAttributesClass` objects that the parameters select, page by page.
     #[inline]
     pub fn pages(&self, params: &ListParams) -> Pages<v1::VolumeAttributesClass> {
         self.client.pages(params)
     }
 
-    /// Follows every `VolumeAttributesClass` that the parameters select; resumes by itself.
+    /// Watches the `VolumeAttributesClass` objects that the parameters select. Resumes automatically.
     #[inline]
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::VolumeAttributesClass> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `VolumeAttributesClass` of this name.
+    /// Patches the `VolumeAttributesClass` with this name.
     #[inline]
     pub fn patch(
         &self,
@@ -97,7 +97,7 @@ impl VolumeAttributesClassClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `VolumeAttributesClass` of this name, again after a conflict.
+    /// Reads the `VolumeAttributesClass`, applies `change` and writes it back, retrying on conflict.
     #[inline]
     pub fn update_with<'f>(
         &self,
@@ -125,7 +125,7 @@ impl VolumeAttributesClassClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     #[inline]
     pub fn api(&self) -> &Api<v1::VolumeAttributesClass> {

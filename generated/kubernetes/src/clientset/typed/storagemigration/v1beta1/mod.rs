@@ -9,7 +9,7 @@ mod storage_version_migration;
 
 pub use storage_version_migration::StorageVersionMigrationClient;
 
-/// Leads to the typed clients of `storagemigration.k8s.io/v1beta1`.
+/// Typed clients for `storagemigration.k8s.io/v1beta1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct StoragemigrationV1beta1Client {
@@ -17,19 +17,19 @@ pub struct StoragemigrationV1beta1Client {
 }
 
 impl StoragemigrationV1beta1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     #[inline]
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `StorageVersionMigration` objects of the cluster.
+    /// Returns a client for the `StorageVersionMigration` objects of the cluster.
     #[inline]
     pub fn storage_version_migrations(&self) -> StorageVersionMigrationClient {
         StorageVersionMigrationClient::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     #[inline]
     pub fn client(&self) -> &Client {

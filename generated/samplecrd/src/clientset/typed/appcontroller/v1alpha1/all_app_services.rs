@@ -7,7 +7,7 @@ use genclient_runtime::{ListParams, RestClient, TypedClient};
 use genclient_runtime::client::{List, Pages, WatchStream};
 use samplecrd_apis::appcontroller::v1alpha1;
 
-/// Reads the [`v1alpha1::AppService`] objects of all namespaces.
+/// Reads the [`v1alpha1::AppService`] objects in all namespaces.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AllAppServices {
@@ -15,23 +15,23 @@ pub struct AllAppServices {
 }
 
 impl AllAppServices {
-    /// A client for all namespaces.
+    /// Creates a client for all namespaces.
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
-    /// Reads every `AppService` that the parameters select.
+    /// Lists the `AppService` objects that the parameters select.
     pub fn list(&self, params: &ListParams) -> List<v1alpha1::AppServiceList> {
         self.client.list(params)
     }
 
-    /// Reads every `AppService` that the parameters select, page by page.
+    /// Lists the `AppService` objects that the parameters select, page by page.
     pub fn pages(&self, params: &ListParams) -> Pages<v1alpha1::AppService> {
         self.client.pages(params)
     }
 
-    /// Follows every `AppService` that the parameters select; resumes by itself.
+    /// Watches the `AppService` objects that the parameters select. Resumes automatically.
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1alpha1::AppService> {
         self.client.watch(params)
     }

@@ -11,7 +11,7 @@ use genclient_runtime::client::{
 };
 use samplecrd_apis::appcontroller::v1alpha1;
 
-/// Reads and writes the [`v1alpha1::AppService`] objects of one namespace.
+/// Reads and writes the [`v1alpha1::AppService`] objects in one namespace.
 ///
 /// AppService describes an application that runs as one Deployment.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub struct AppServiceClient {
 }
 
 impl AppServiceClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
@@ -32,12 +32,12 @@ impl AppServiceClient {
         self.client.create(object)
     }
 
-    /// Replaces the `AppService`; its resource version must be the current one.
+    /// Replaces the `AppService`. Its resource version must be current.
     pub fn update(&self, object: &v1alpha1::AppService) -> Write<v1alpha1::AppService> {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `AppService` and nothing else of it.
+    /// Replaces the status of the `AppService`, and nothing else.
     pub fn update_status(
         &self,
         object: &v1alpha1::AppService,
@@ -45,37 +45,37 @@ impl AppServiceClient {
         self.client.update_status(object)
     }
 
-    /// Deletes the `AppService` of this name.
+    /// Deletes the `AppService` with this name.
     pub fn delete(&self, name: &str) -> Delete<v1alpha1::AppService> {
         self.client.delete(name)
     }
 
-    /// Deletes every `AppService` that the parameters select.
+    /// Deletes the `AppService` objects that the parameters select.
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `AppService` of this name.
+    /// Reads the `AppService` with this name.
     pub fn get(&self, name: &str) -> Get<v1alpha1::AppService> {
         self.client.get(name)
     }
 
-    /// Reads every `AppService` that the parameters select.
+    /// Lists the `AppService` objects that the parameters select.
     pub fn list(&self, params: &ListParams) -> List<v1alpha1::AppServiceList> {
         self.client.list(params)
     }
 
-    /// Reads every `AppService` that the parameters select, page by page.
+    /// Lists the `AppService` objects that the parameters select, page by page.
     pub fn pages(&self, params: &ListParams) -> Pages<v1alpha1::AppService> {
         self.client.pages(params)
     }
 
-    /// Follows every `AppService` that the parameters select; resumes by itself.
+    /// Watches the `AppService` objects that the parameters select. Resumes automatically.
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1alpha1::AppService> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `AppService` of this name.
+    /// Patches the `AppService` with this name.
     pub fn patch(
         &self,
         name: &str,
@@ -84,7 +84,7 @@ impl AppServiceClient {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `AppService` of this name, again after a conflict.
+    /// Reads the `AppService`, applies `change` and writes it back, retrying on conflict.
     pub fn update_with<'f>(
         &self,
         name: &str,
@@ -93,7 +93,7 @@ impl AppServiceClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `AppService` of this name, again after a conflict.
+    /// Reads the `AppService`, applies `change` and writes its status back, retrying on conflict.
     pub fn update_status_with<'f>(
         &self,
         name: &str,
@@ -134,7 +134,7 @@ impl AppServiceClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     pub fn api(&self) -> &Api<v1alpha1::AppService> {
         self.client.api()

@@ -11,7 +11,7 @@ mod app_service;
 pub use all_app_services::AllAppServices;
 pub use app_service::AppServiceClient;
 
-/// Leads to the typed clients of `appcontroller.k8s.io/v1alpha1`.
+/// Typed clients for `appcontroller.k8s.io/v1alpha1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AppcontrollerV1alpha1Client {
@@ -19,22 +19,22 @@ pub struct AppcontrollerV1alpha1Client {
 }
 
 impl AppcontrollerV1alpha1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `AppService` objects of one namespace.
+    /// Returns a client for the `AppService` objects in one namespace.
     pub fn app_services(&self, namespace: &str) -> AppServiceClient {
         AppServiceClient::new(self.client.clone(), namespace)
     }
 
-    /// The `AppService` objects of all namespaces.
+    /// Returns a client for the `AppService` objects in all namespaces.
     pub fn all_app_services(&self) -> AllAppServices {
         AllAppServices::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()

@@ -7,7 +7,7 @@ use genclient_runtime::{ListParams, RestClient, TypedClient};
 use genclient_runtime::client::{List, Pages, WatchStream};
 use samplecrd_apis::samplecrd::v1;
 
-/// Reads the [`v1::Network`] objects of all namespaces.
+/// Reads the [`v1::Network`] objects in all namespaces.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AllNetworks {
@@ -15,23 +15,23 @@ pub struct AllNetworks {
 }
 
 impl AllNetworks {
-    /// A client for all namespaces.
+    /// Creates a client for all namespaces.
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
-    /// Reads every `Network` that the parameters select.
+    /// Lists the `Network` objects that the parameters select.
     pub fn list(&self, params: &ListParams) -> List<v1::NetworkList> {
         self.client.list(params)
     }
 
-    /// Reads every `Network` that the parameters select, page by page.
+    /// Lists the `Network` objects that the parameters select, page by page.
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Network> {
         self.client.pages(params)
     }
 
-    /// Follows every `Network` that the parameters select; resumes by itself.
+    /// Watches the `Network` objects that the parameters select. Resumes automatically.
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Network> {
         self.client.watch(params)
     }

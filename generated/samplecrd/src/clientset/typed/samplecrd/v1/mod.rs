@@ -11,7 +11,7 @@ mod network;
 pub use all_networks::AllNetworks;
 pub use network::NetworkClient;
 
-/// Leads to the typed clients of `samplecrd.k8s.io/v1`.
+/// Typed clients for `samplecrd.k8s.io/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct SamplecrdV1Client {
@@ -19,22 +19,22 @@ pub struct SamplecrdV1Client {
 }
 
 impl SamplecrdV1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `Network` objects of one namespace.
+    /// Returns a client for the `Network` objects in one namespace.
     pub fn networks(&self, namespace: &str) -> NetworkClient {
         NetworkClient::new(self.client.clone(), namespace)
     }
 
-    /// The `Network` objects of all namespaces.
+    /// Returns a client for the `Network` objects in all namespaces.
     pub fn all_networks(&self) -> AllNetworks {
         AllNetworks::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()

@@ -11,7 +11,7 @@ use genclient_runtime::client::{
 };
 use samplecrd_apis::samplecrd::v1;
 
-/// Reads and writes the [`v1::Network`] objects of one namespace.
+/// Reads and writes the [`v1::Network`] objects in one namespace.
 ///
 /// Network describes a network that the provider must hold.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub struct NetworkClient {
 }
 
 impl NetworkClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
@@ -32,47 +32,47 @@ impl NetworkClient {
         self.client.create(object)
     }
 
-    /// Replaces the `Network`; its resource version must be the current one.
+    /// Replaces the `Network`. Its resource version must be current.
     pub fn update(&self, object: &v1::Network) -> Write<v1::Network> {
         self.client.update(object)
     }
 
-    /// Deletes the `Network` of this name.
+    /// Deletes the `Network` with this name.
     pub fn delete(&self, name: &str) -> Delete<v1::Network> {
         self.client.delete(name)
     }
 
-    /// Deletes every `Network` that the parameters select.
+    /// Deletes the `Network` objects that the parameters select.
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `Network` of this name.
+    /// Reads the `Network` with this name.
     pub fn get(&self, name: &str) -> Get<v1::Network> {
         self.client.get(name)
     }
 
-    /// Reads every `Network` that the parameters select.
+    /// Lists the `Network` objects that the parameters select.
     pub fn list(&self, params: &ListParams) -> List<v1::NetworkList> {
         self.client.list(params)
     }
 
-    /// Reads every `Network` that the parameters select, page by page.
+    /// Lists the `Network` objects that the parameters select, page by page.
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Network> {
         self.client.pages(params)
     }
 
-    /// Follows every `Network` that the parameters select; resumes by itself.
+    /// Watches the `Network` objects that the parameters select. Resumes automatically.
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Network> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `Network` of this name.
+    /// Patches the `Network` with this name.
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::Network> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `Network` of this name, again after a conflict.
+    /// Reads the `Network`, applies `change` and writes it back, retrying on conflict.
     pub fn update_with<'f>(
         &self,
         name: &str,
@@ -94,7 +94,7 @@ impl NetworkClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     pub fn api(&self) -> &Api<v1::Network> {
         self.client.api()

@@ -7,7 +7,7 @@ use genclient_runtime::{ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{List, Pages, WatchStream};
 use golden_apis::core as v1;
 
-/// Reads the [`v1::Parcel`] objects of all namespaces.
+/// Reads the [`v1::Parcel`] objects in all namespaces.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AllParcels {
@@ -15,23 +15,23 @@ pub struct AllParcels {
 }
 
 impl AllParcels {
-    /// A client for all namespaces.
+    /// Creates a client for all namespaces.
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
-    /// Reads every `Parcel` that the parameters select.
+    /// Lists the `Parcel` objects that the parameters select.
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Parcel>> {
         self.client.list(params)
     }
 
-    /// Reads every `Parcel` that the parameters select, page by page.
+    /// Lists the `Parcel` objects that the parameters select, page by page.
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Parcel> {
         self.client.pages(params)
     }
 
-    /// Follows every `Parcel` that the parameters select; resumes by itself.
+    /// Watches the `Parcel` objects that the parameters select. Resumes automatically.
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Parcel> {
         self.client.watch(params)
     }

@@ -11,7 +11,7 @@ mod parcel;
 pub use all_parcels::AllParcels;
 pub use parcel::ParcelClient;
 
-/// Leads to the typed clients of `v1`.
+/// Typed clients for `v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct CoreV1Client {
@@ -19,22 +19,22 @@ pub struct CoreV1Client {
 }
 
 impl CoreV1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `Parcel` objects of one namespace.
+    /// Returns a client for the `Parcel` objects in one namespace.
     pub fn parcels(&self, namespace: &str) -> ParcelClient {
         ParcelClient::new(self.client.clone(), namespace)
     }
 
-    /// The `Parcel` objects of all namespaces.
+    /// Returns a client for the `Parcel` objects in all namespaces.
     pub fn all_parcels(&self) -> AllParcels {
         AllParcels::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()

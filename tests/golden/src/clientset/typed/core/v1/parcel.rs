@@ -7,7 +7,7 @@ use genclient_runtime::{Api, ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{Get, List, Pages, WatchStream};
 use golden_apis::core as v1;
 
-/// Reads the [`v1::Parcel`] objects of one namespace.
+/// Reads the [`v1::Parcel`] objects in one namespace.
 ///
 /// Parcel is a kind that an aggregated API server would have: it has no CRD and can only be read.
 #[derive(Clone, Debug)]
@@ -17,33 +17,33 @@ pub struct ParcelClient {
 }
 
 impl ParcelClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
     }
 
-    /// Reads the `Parcel` of this name.
+    /// Reads the `Parcel` with this name.
     pub fn get(&self, name: &str) -> Get<v1::Parcel> {
         self.client.get(name)
     }
 
-    /// Reads every `Parcel` that the parameters select.
+    /// Lists the `Parcel` objects that the parameters select.
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Parcel>> {
         self.client.list(params)
     }
 
-    /// Reads every `Parcel` that the parameters select, page by page.
+    /// Lists the `Parcel` objects that the parameters select, page by page.
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Parcel> {
         self.client.pages(params)
     }
 
-    /// Follows every `Parcel` that the parameters select; resumes by itself.
+    /// Watches the `Parcel` objects that the parameters select. Resumes automatically.
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Parcel> {
         self.client.watch(params)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     pub fn api(&self) -> &Api<v1::Parcel> {
         self.client.api()

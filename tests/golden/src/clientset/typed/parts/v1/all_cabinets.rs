@@ -7,7 +7,7 @@ use genclient_runtime::{ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{List, Pages, WatchStream};
 use golden_apis::parts as v1;
 
-/// Reads the [`v1::Cabinet`] objects of all namespaces.
+/// Reads the [`v1::Cabinet`] objects in all namespaces.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AllCabinets {
@@ -15,23 +15,23 @@ pub struct AllCabinets {
 }
 
 impl AllCabinets {
-    /// A client for all namespaces.
+    /// Creates a client for all namespaces.
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
-    /// Reads every `Cabinet` that the parameters select.
+    /// Lists the `Cabinet` objects that the parameters select.
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Cabinet>> {
         self.client.list(params)
     }
 
-    /// Reads every `Cabinet` that the parameters select, page by page.
+    /// Lists the `Cabinet` objects that the parameters select, page by page.
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Cabinet> {
         self.client.pages(params)
     }
 
-    /// Follows every `Cabinet` that the parameters select; resumes by itself.
+    /// Watches the `Cabinet` objects that the parameters select. Resumes automatically.
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Cabinet> {
         self.client.watch(params)
     }

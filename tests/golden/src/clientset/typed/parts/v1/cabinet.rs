@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use golden_apis::parts as v1;
 
-/// Reads and writes the [`v1::Cabinet`] objects of one namespace.
+/// Reads and writes the [`v1::Cabinet`] objects in one namespace.
 ///
 /// Cabinet has parts of every shape.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct CabinetClient {
 }
 
 impl CabinetClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
@@ -34,52 +34,52 @@ impl CabinetClient {
         self.client.create(object)
     }
 
-    /// Replaces the `Cabinet`; its resource version must be the current one.
+    /// Replaces the `Cabinet`. Its resource version must be current.
     pub fn update(&self, object: &v1::Cabinet) -> Write<v1::Cabinet> {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `Cabinet` and nothing else of it.
+    /// Replaces the status of the `Cabinet`, and nothing else.
     pub fn update_status(&self, object: &v1::Cabinet) -> Write<v1::Cabinet> {
         self.client.update_status(object)
     }
 
-    /// Deletes the `Cabinet` of this name.
+    /// Deletes the `Cabinet` with this name.
     pub fn delete(&self, name: &str) -> Delete<v1::Cabinet> {
         self.client.delete(name)
     }
 
-    /// Deletes every `Cabinet` that the parameters select.
+    /// Deletes the `Cabinet` objects that the parameters select.
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `Cabinet` of this name.
+    /// Reads the `Cabinet` with this name.
     pub fn get(&self, name: &str) -> Get<v1::Cabinet> {
         self.client.get(name)
     }
 
-    /// Reads every `Cabinet` that the parameters select.
+    /// Lists the `Cabinet` objects that the parameters select.
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Cabinet>> {
         self.client.list(params)
     }
 
-    /// Reads every `Cabinet` that the parameters select, page by page.
+    /// Lists the `Cabinet` objects that the parameters select, page by page.
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Cabinet> {
         self.client.pages(params)
     }
 
-    /// Follows every `Cabinet` that the parameters select; resumes by itself.
+    /// Watches the `Cabinet` objects that the parameters select. Resumes automatically.
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Cabinet> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `Cabinet` of this name.
+    /// Patches the `Cabinet` with this name.
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::Cabinet> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `Cabinet` of this name, again after a conflict.
+    /// Reads the `Cabinet`, applies `change` and writes it back, retrying on conflict.
     pub fn update_with<'f>(
         &self,
         name: &str,
@@ -88,7 +88,7 @@ impl CabinetClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `Cabinet` of this name, again after a conflict.
+    /// Reads the `Cabinet`, applies `change` and writes its status back, retrying on conflict.
     pub fn update_status_with<'f>(
         &self,
         name: &str,
@@ -123,7 +123,7 @@ impl CabinetClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     pub fn api(&self) -> &Api<v1::Cabinet> {
         self.client.api()

@@ -23,7 +23,7 @@ pub struct ChestClient {
 }
 
 impl ChestClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
@@ -34,47 +34,47 @@ impl ChestClient {
         self.client.create(object)
     }
 
-    /// Replaces the `Chest`; its resource version must be the current one.
+    /// Replaces the `Chest`. Its resource version must be current.
     pub fn update(&self, object: &v1::Chest) -> Write<v1::Chest> {
         self.client.update(object)
     }
 
-    /// Deletes the `Chest` of this name.
+    /// Deletes the `Chest` with this name.
     pub fn delete(&self, name: &str) -> Delete<v1::Chest> {
         self.client.delete(name)
     }
 
-    /// Deletes every `Chest` that the parameters select.
+    /// Deletes the `Chest` objects that the parameters select.
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `Chest` of this name.
+    /// Reads the `Chest` with this name.
     pub fn get(&self, name: &str) -> Get<v1::Chest> {
         self.client.get(name)
     }
 
-    /// Reads every `Chest` that the parameters select.
+    /// Lists the `Chest` objects that the parameters select.
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Chest>> {
         self.client.list(params)
     }
 
-    /// Reads every `Chest` that the parameters select, page by page.
+    /// Lists the `Chest` objects that the parameters select, page by page.
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Chest> {
         self.client.pages(params)
     }
 
-    /// Follows every `Chest` that the parameters select; resumes by itself.
+    /// Watches the `Chest` objects that the parameters select. Resumes automatically.
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Chest> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `Chest` of this name.
+    /// Patches the `Chest` with this name.
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::Chest> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `Chest` of this name, again after a conflict.
+    /// Reads the `Chest`, applies `change` and writes it back, retrying on conflict.
     pub fn update_with<'f>(
         &self,
         name: &str,
@@ -96,7 +96,7 @@ impl ChestClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     pub fn api(&self) -> &Api<v1::Chest> {
         self.client.api()

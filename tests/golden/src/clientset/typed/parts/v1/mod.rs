@@ -13,7 +13,7 @@ pub use all_cabinets::AllCabinets;
 pub use cabinet::CabinetClient;
 pub use chest::ChestClient;
 
-/// Leads to the typed clients of `parts.example.com/v1`.
+/// Typed clients for `parts.example.com/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct PartsV1Client {
@@ -21,27 +21,27 @@ pub struct PartsV1Client {
 }
 
 impl PartsV1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `Cabinet` objects of one namespace.
+    /// Returns a client for the `Cabinet` objects in one namespace.
     pub fn cabinets(&self, namespace: &str) -> CabinetClient {
         CabinetClient::new(self.client.clone(), namespace)
     }
 
-    /// The `Cabinet` objects of all namespaces.
+    /// Returns a client for the `Cabinet` objects in all namespaces.
     pub fn all_cabinets(&self) -> AllCabinets {
         AllCabinets::new(self.client.clone())
     }
 
-    /// The `Chest` objects of the cluster.
+    /// Returns a client for the `Chest` objects of the cluster.
     pub fn chests(&self) -> ChestClient {
         ChestClient::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()

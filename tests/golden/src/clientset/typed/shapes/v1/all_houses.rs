@@ -7,7 +7,7 @@ use genclient_runtime::{ListParams, RestClient, TypedClient};
 use genclient_runtime::client::{List, Pages, WatchStream};
 use golden_apis::shapes as v1;
 
-/// Reads the [`v1::House`] objects of all namespaces.
+/// Reads the [`v1::House`] objects in all namespaces.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AllHouses {
@@ -15,23 +15,23 @@ pub struct AllHouses {
 }
 
 impl AllHouses {
-    /// A client for all namespaces.
+    /// Creates a client for all namespaces.
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
-    /// Reads every `House` that the parameters select.
+    /// Lists the `House` objects that the parameters select.
     pub fn list(&self, params: &ListParams) -> List<v1::HouseList> {
         self.client.list(params)
     }
 
-    /// Reads every `House` that the parameters select, page by page.
+    /// Lists the `House` objects that the parameters select, page by page.
     pub fn pages(&self, params: &ListParams) -> Pages<v1::House> {
         self.client.pages(params)
     }
 
-    /// Follows every `House` that the parameters select; resumes by itself.
+    /// Watches the `House` objects that the parameters select. Resumes automatically.
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::House> {
         self.client.watch(params)
     }

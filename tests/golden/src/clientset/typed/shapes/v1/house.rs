@@ -11,7 +11,7 @@ use genclient_runtime::client::{
 };
 use golden_apis::shapes as v1;
 
-/// Reads and writes the [`v1::House`] objects of one namespace.
+/// Reads and writes the [`v1::House`] objects in one namespace.
 ///
 /// House stands in a namespace and has a status, a list type and every verb.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub struct HouseClient {
 }
 
 impl HouseClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
@@ -32,52 +32,52 @@ impl HouseClient {
         self.client.create(object)
     }
 
-    /// Replaces the `House`; its resource version must be the current one.
+    /// Replaces the `House`. Its resource version must be current.
     pub fn update(&self, object: &v1::House) -> Write<v1::House> {
         self.client.update(object)
     }
 
-    /// Replaces the status of the `House` and nothing else of it.
+    /// Replaces the status of the `House`, and nothing else.
     pub fn update_status(&self, object: &v1::House) -> Write<v1::House> {
         self.client.update_status(object)
     }
 
-    /// Deletes the `House` of this name.
+    /// Deletes the `House` with this name.
     pub fn delete(&self, name: &str) -> Delete<v1::House> {
         self.client.delete(name)
     }
 
-    /// Deletes every `House` that the parameters select.
+    /// Deletes the `House` objects that the parameters select.
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `House` of this name.
+    /// Reads the `House` with this name.
     pub fn get(&self, name: &str) -> Get<v1::House> {
         self.client.get(name)
     }
 
-    /// Reads every `House` that the parameters select.
+    /// Lists the `House` objects that the parameters select.
     pub fn list(&self, params: &ListParams) -> List<v1::HouseList> {
         self.client.list(params)
     }
 
-    /// Reads every `House` that the parameters select, page by page.
+    /// Lists the `House` objects that the parameters select, page by page.
     pub fn pages(&self, params: &ListParams) -> Pages<v1::House> {
         self.client.pages(params)
     }
 
-    /// Follows every `House` that the parameters select; resumes by itself.
+    /// Watches the `House` objects that the parameters select. Resumes automatically.
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::House> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `House` of this name.
+    /// Patches the `House` with this name.
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::House> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `House` of this name, again after a conflict.
+    /// Reads the `House`, applies `change` and writes it back, retrying on conflict.
     pub fn update_with<'f>(
         &self,
         name: &str,
@@ -86,7 +86,7 @@ impl HouseClient {
         self.client.update_with(name, change)
     }
 
-    /// Changes the status of the `House` of this name, again after a conflict.
+    /// Reads the `House`, applies `change` and writes its status back, retrying on conflict.
     pub fn update_status_with<'f>(
         &self,
         name: &str,
@@ -121,7 +121,7 @@ impl HouseClient {
         self.client.apply_status_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     pub fn api(&self) -> &Api<v1::House> {
         self.client.api()

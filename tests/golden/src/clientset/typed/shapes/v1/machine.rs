@@ -8,7 +8,7 @@ use genclient_runtime::client::{Apply, Get, List, PatchRequest, Write};
 use genclient_runtime::k8s_openapi::api::autoscaling::v1::Scale;
 use golden_apis::shapes as v1;
 
-/// Reads and writes the [`v1::Machine`] objects of one namespace.
+/// Reads and writes the [`v1::Machine`] objects in one namespace.
 ///
 /// Machine can be started and scaled.
 #[derive(Clone, Debug)]
@@ -18,13 +18,13 @@ pub struct MachineClient {
 }
 
 impl MachineClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
     }
 
-    /// Reads the `Machine` of this name.
+    /// Reads the `Machine` with this name.
     pub fn get(&self, name: &str) -> Get<v1::Machine> {
         self.client.get(name)
     }
@@ -39,7 +39,7 @@ impl MachineClient {
         self.client.get_subresource(name, "scale")
     }
 
-    /// Changes parts of the subresource `scale` of the `Machine`.
+    /// Patches the subresource `scale` of the `Machine`.
     pub fn patch_scale(&self, name: &str, patch: &Patch) -> PatchRequest<v1::Machine> {
         self.client.patch_subresource(name, "scale", patch)
     }
@@ -54,7 +54,7 @@ impl MachineClient {
         self.client.apply_subresource(name, "bill", config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     pub fn api(&self) -> &Api<v1::Machine> {
         self.client.api()

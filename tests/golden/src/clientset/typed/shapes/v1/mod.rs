@@ -17,7 +17,7 @@ pub use machine::MachineClient;
 pub use planet::PlanetClient;
 pub use silence::SilenceClient;
 
-/// Leads to the typed clients of `shapes.example.com/v1`.
+/// Typed clients for `shapes.example.com/v1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ShapesV1Client {
@@ -25,37 +25,37 @@ pub struct ShapesV1Client {
 }
 
 impl ShapesV1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `House` objects of one namespace.
+    /// Returns a client for the `House` objects in one namespace.
     pub fn houses(&self, namespace: &str) -> HouseClient {
         HouseClient::new(self.client.clone(), namespace)
     }
 
-    /// The `House` objects of all namespaces.
+    /// Returns a client for the `House` objects in all namespaces.
     pub fn all_houses(&self) -> AllHouses {
         AllHouses::new(self.client.clone())
     }
 
-    /// The `Machine` objects of one namespace.
+    /// Returns a client for the `Machine` objects in one namespace.
     pub fn machines(&self, namespace: &str) -> MachineClient {
         MachineClient::new(self.client.clone(), namespace)
     }
 
-    /// The `Planet` objects of the cluster.
+    /// Returns a client for the `Planet` objects of the cluster.
     pub fn planets(&self) -> PlanetClient {
         PlanetClient::new(self.client.clone())
     }
 
-    /// The `Silence` objects of one namespace.
+    /// Returns a client for the `Silence` objects in one namespace.
     pub fn silences(&self, namespace: &str) -> SilenceClient {
         SilenceClient::new(self.client.clone(), namespace)
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()

@@ -21,7 +21,7 @@ pub struct PlanetClient {
 }
 
 impl PlanetClient {
-    /// A client for the cluster.
+    /// Creates a client for the cluster.
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
@@ -32,47 +32,47 @@ impl PlanetClient {
         self.client.create(object)
     }
 
-    /// Replaces the `Planet`; its resource version must be the current one.
+    /// Replaces the `Planet`. Its resource version must be current.
     pub fn update(&self, object: &v1::Planet) -> Write<v1::Planet> {
         self.client.update(object)
     }
 
-    /// Deletes the `Planet` of this name.
+    /// Deletes the `Planet` with this name.
     pub fn delete(&self, name: &str) -> Delete<v1::Planet> {
         self.client.delete(name)
     }
 
-    /// Deletes every `Planet` that the parameters select.
+    /// Deletes the `Planet` objects that the parameters select.
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `Planet` of this name.
+    /// Reads the `Planet` with this name.
     pub fn get(&self, name: &str) -> Get<v1::Planet> {
         self.client.get(name)
     }
 
-    /// Reads every `Planet` that the parameters select.
+    /// Lists the `Planet` objects that the parameters select.
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Planet>> {
         self.client.list(params)
     }
 
-    /// Reads every `Planet` that the parameters select, page by page.
+    /// Lists the `Planet` objects that the parameters select, page by page.
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Planet> {
         self.client.pages(params)
     }
 
-    /// Follows every `Planet` that the parameters select; resumes by itself.
+    /// Watches the `Planet` objects that the parameters select. Resumes automatically.
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Planet> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `Planet` of this name.
+    /// Patches the `Planet` with this name.
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::Planet> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `Planet` of this name, again after a conflict.
+    /// Reads the `Planet`, applies `change` and writes it back, retrying on conflict.
     pub fn update_with<'f>(
         &self,
         name: &str,
@@ -94,7 +94,7 @@ impl PlanetClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     pub fn api(&self) -> &Api<v1::Planet> {
         self.client.api()

@@ -6,7 +6,7 @@
 use genclient_runtime::{Api, RestClient, TypedClient};
 use golden_apis::shapes as v1;
 
-/// Leads to kube's own client of the [`v1::Silence`] objects of one namespace.
+/// Provides kube's client of the [`v1::Silence`] objects in one namespace.
 ///
 /// Silence has no verbs.
 #[derive(Clone, Debug)]
@@ -16,13 +16,13 @@ pub struct SilenceClient {
 }
 
 impl SilenceClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     pub fn api(&self) -> &Api<v1::Silence> {
         self.client.api()

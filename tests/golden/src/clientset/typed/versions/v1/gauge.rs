@@ -13,7 +13,7 @@ use genclient_runtime::client::{
 };
 use golden_apis::versions::v1;
 
-/// Reads and writes the [`v1::Gauge`] objects of one namespace.
+/// Reads and writes the [`v1::Gauge`] objects in one namespace.
 ///
 /// Gauge, as it is stored.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct GaugeClient {
 }
 
 impl GaugeClient {
-    /// A client for one namespace.
+    /// Creates a client for one namespace.
     pub fn new(client: impl Into<RestClient>, namespace: &str) -> Self {
         let client = TypedClient::namespaced(client, namespace);
         Self { client }
@@ -34,47 +34,47 @@ impl GaugeClient {
         self.client.create(object)
     }
 
-    /// Replaces the `Gauge`; its resource version must be the current one.
+    /// Replaces the `Gauge`. Its resource version must be current.
     pub fn update(&self, object: &v1::Gauge) -> Write<v1::Gauge> {
         self.client.update(object)
     }
 
-    /// Deletes the `Gauge` of this name.
+    /// Deletes the `Gauge` with this name.
     pub fn delete(&self, name: &str) -> Delete<v1::Gauge> {
         self.client.delete(name)
     }
 
-    /// Deletes every `Gauge` that the parameters select.
+    /// Deletes the `Gauge` objects that the parameters select.
     pub fn delete_collection(&self, params: &ListParams) -> DeleteCollection {
         self.client.delete_collection(params)
     }
 
-    /// Reads the `Gauge` of this name.
+    /// Reads the `Gauge` with this name.
     pub fn get(&self, name: &str) -> Get<v1::Gauge> {
         self.client.get(name)
     }
 
-    /// Reads every `Gauge` that the parameters select.
+    /// Lists the `Gauge` objects that the parameters select.
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1::Gauge>> {
         self.client.list(params)
     }
 
-    /// Reads every `Gauge` that the parameters select, page by page.
+    /// Lists the `Gauge` objects that the parameters select, page by page.
     pub fn pages(&self, params: &ListParams) -> Pages<v1::Gauge> {
         self.client.pages(params)
     }
 
-    /// Follows every `Gauge` that the parameters select; resumes by itself.
+    /// Watches the `Gauge` objects that the parameters select. Resumes automatically.
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1::Gauge> {
         self.client.watch(params)
     }
 
-    /// Changes parts of the `Gauge` of this name.
+    /// Patches the `Gauge` with this name.
     pub fn patch(&self, name: &str, patch: &Patch) -> PatchRequest<v1::Gauge> {
         self.client.patch(name, patch)
     }
 
-    /// Changes the `Gauge` of this name, again after a conflict.
+    /// Reads the `Gauge`, applies `change` and writes it back, retrying on conflict.
     pub fn update_with<'f>(
         &self,
         name: &str,
@@ -96,7 +96,7 @@ impl GaugeClient {
         self.client.apply_untyped(config)
     }
 
-    /// kube's own client of the kind, for whatever is not offered here.
+    /// Returns kube's client of the kind, for requests that this client does not offer.
     #[must_use]
     pub fn api(&self) -> &Api<v1::Gauge> {
         self.client.api()

@@ -7,7 +7,7 @@ use genclient_runtime::{ListParams, ObjectList, RestClient, TypedClient};
 use genclient_runtime::client::{List, Pages, WatchStream};
 use golden_apis::versions::v1beta1;
 
-/// Reads the [`v1beta1::Gauge`] objects of all namespaces.
+/// Reads the [`v1beta1::Gauge`] objects in all namespaces.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AllGauges {
@@ -15,23 +15,23 @@ pub struct AllGauges {
 }
 
 impl AllGauges {
-    /// A client for all namespaces.
+    /// Creates a client for all namespaces.
     pub fn new(client: impl Into<RestClient>) -> Self {
         let client = TypedClient::cluster(client);
         Self { client }
     }
 
-    /// Reads every `Gauge` that the parameters select.
+    /// Lists the `Gauge` objects that the parameters select.
     pub fn list(&self, params: &ListParams) -> List<ObjectList<v1beta1::Gauge>> {
         self.client.list(params)
     }
 
-    /// Reads every `Gauge` that the parameters select, page by page.
+    /// Lists the `Gauge` objects that the parameters select, page by page.
     pub fn pages(&self, params: &ListParams) -> Pages<v1beta1::Gauge> {
         self.client.pages(params)
     }
 
-    /// Follows every `Gauge` that the parameters select; resumes by itself.
+    /// Watches the `Gauge` objects that the parameters select. Resumes automatically.
     pub fn watch(&self, params: &ListParams) -> WatchStream<v1beta1::Gauge> {
         self.client.watch(params)
     }

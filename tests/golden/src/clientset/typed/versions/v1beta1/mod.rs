@@ -11,7 +11,7 @@ mod gauge;
 pub use all_gauges::AllGauges;
 pub use gauge::GaugeClient;
 
-/// Leads to the typed clients of `versions.example.com/v1beta1`.
+/// Typed clients for `versions.example.com/v1beta1`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct VersionsV1beta1Client {
@@ -19,22 +19,22 @@ pub struct VersionsV1beta1Client {
 }
 
 impl VersionsV1beta1Client {
-    /// The clients over a `Client`, or over a `RestClient` with limits of its own.
+    /// Creates the clients from a `Client`, or from a `RestClient` with its own limits.
     pub fn new(client: impl Into<RestClient>) -> Self {
         Self { client: client.into() }
     }
 
-    /// The `Gauge` objects of one namespace.
+    /// Returns a client for the `Gauge` objects in one namespace.
     pub fn gauges(&self, namespace: &str) -> GaugeClient {
         GaugeClient::new(self.client.clone(), namespace)
     }
 
-    /// The `Gauge` objects of all namespaces.
+    /// Returns a client for the `Gauge` objects in all namespaces.
     pub fn all_gauges(&self) -> AllGauges {
         AllGauges::new(self.client.clone())
     }
 
-    /// The connection, for whatever has no typed client.
+    /// Returns the underlying `Client`, for requests that no typed client offers.
     #[must_use]
     pub fn client(&self) -> &Client {
         self.client.client()
