@@ -188,7 +188,7 @@ def machine():
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
 
     rustc, go = version("rustc", "--version")[1], version("go", "version")[2]
-    return f"{os.cpu_count()} cores, Linux {platform.release()}, rustc {rustc}, {go}"
+    return f"{os.cpu_count()} cores, Linux {platform.release().partition("-")[0]}, rustc {rustc}, {go}"
 
 
 def build(contenders):
