@@ -1,4 +1,5 @@
 //! Controllers and managers on an API server in memory, in paused time.
+#![allow(clippy::duplicate_mod, reason = "one example uses the types of another one")]
 
 #[path = "../../examples/by_hand.rs"]
 #[allow(dead_code, reason = "its `main` is not called")]

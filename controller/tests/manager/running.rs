@@ -154,6 +154,9 @@ async fn a_stream_or_a_task_that_panics_is_an_error() {
     assert_eq!(error.to_string(), "the heartbeat failed: it panicked: no heart");
 }
 
+/// A cluster, and the objects that were reconciled in all clusters.
+type Seen = (Arc<str>, Arc<Mutex<Vec<String>>>);
+
 #[tokio::test(start_paused = true)]
 async fn a_program_has_a_manager_for_each_cluster_and_one_that_is_gone_does_not_hold_up_the_others() {
     let servers = [Server::new(), Server::new(), Server::new()];
@@ -164,7 +167,7 @@ async fn a_program_has_a_manager_for_each_cluster_and_one_that_is_gone_does_not_
             let context = Arc::new((manager.cluster().unwrap().clone(), seen.clone()));
             Controller::<ConfigMap>::new(&manager).run_with(
                 context,
-                |object: Arc<ConfigMap>, context: Arc<(Arc<str>, Arc<Mutex<Vec<String>>>)>| async move {
+                |object: Arc<ConfigMap>, context: Arc<Seen>| async move {
                     context.1.lock().push(format!("{}/{}", context.0, object.name_any()));
                     Ok::<_, Error>(Action::await_change())
                 },
