@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `walkthrough` | a Network from its CRD to its deletion, step by step with kubectl |
 //! | `restarts` | the controller killed between any two steps |
+//! | `replicas` | several controllers with one Lease, killed, stopped and cut off: one of them works at a time |
 //! | `faults` | an API server, a Neutron or a Keystone in trouble |
 //! | `drift` | changes behind the controller's back, and networks of others |
 //! | `ownership` | other clusters, other installations, objects that only seem gone |
@@ -14,7 +15,8 @@
 //! | `churn` | many writers, many changes, sudden deaths: the provider ends as desired |
 //!
 //! The churn has small numbers by default, such as 8 kills among 20 names. With `GENCLIENT_LONG=1`, which
-//! `hack/test.sh --long` sets, it has the full ones: 50 kills among at least 500 objects.
+//! `hack/test.sh --long` sets, it has the full ones: 50 kills among at least 500 objects. The trial of the replicas then
+//! takes ten minutes, in which the API server and etcd fail as well, instead of one and a half.
 
 mod churn;
 mod drift;
@@ -24,6 +26,7 @@ mod examples;
 mod faults;
 mod ownership;
 mod program;
+mod replicas;
 mod restarts;
 mod specs;
 mod support;

@@ -138,9 +138,7 @@ impl Controller {
 
     /// Sends a signal, such as `TERM`.
     pub async fn signal(&self, name: &str) {
-        let id = self.child.id().expect("it has not been waited for").to_string();
-        let sent = Command::new("kill").args([format!("-{name}"), id]).status().await.unwrap();
-        assert!(sent.success());
+        signal(self.child.id().expect("it has not been waited for"), name).await;
     }
 
     /// Waits for its end.
@@ -162,9 +160,16 @@ impl Controller {
     }
 
     /// Ends it as a crash would.
-    pub async fn kill9(mut self) {
-        self.child.kill().await.unwrap();
+    pub async fn kill9(mut self) -> Ended {
+        self.child.start_kill().unwrap();
+        self.ended().await
     }
+}
+
+/// Sends a signal to a process.
+pub async fn signal(id: u32, name: &str) {
+    let sent = Command::new("kill").args([format!("-{name}"), id.to_string()]).status().await.unwrap();
+    assert!(sent.success());
 }
 
 async fn read(from: impl AsyncRead + Unpin, lines: Lines) {

@@ -2,18 +2,26 @@
 
 mod cluster;
 mod controller;
+mod lease;
+mod link;
 mod neutron;
 mod proxy;
+mod settled;
 mod setup;
+mod writers;
 
 use std::time::Duration;
 
 pub use self::{
     cluster::{Cluster, EXAMPLE, crd},
-    controller::{Controller, example},
-    neutron::{Held, TestNeutron, held},
-    proxy::{Gate, Proxy, Verdict},
+    controller::{Controller, example, signal},
+    lease::{LeaseWatch, Term},
+    link::{Link, Traffic},
+    neutron::{Found, Held, PROBE, TestNeutron, by_uid, held},
+    proxy::{Gate, Proxy, Verdict, Write},
+    settled::settles,
     setup::Setup,
+    writers::{History, Writers, seed},
 };
 
 /// The longest that anything may take: a machine can be slow, and the large numbers take their time.

@@ -1,5 +1,7 @@
 //! Neutron asked directly, past the provider that is tested.
 
+use std::collections::BTreeMap;
+
 use genclient_testenv::{
     Neutron,
     http::{Answer, send},
@@ -16,6 +18,29 @@ pub type Held = (String, Vec<(String, String)>);
 /// A network with one subnet.
 pub fn held(name: &str, cidr: &str, gateway: &str) -> Held {
     (name.into(), vec![(cidr.into(), gateway.into())])
+}
+
+/// The name of the network on which the provider tries a new range.
+pub const PROBE: &str = "samplecrd-controller probe";
+
+/// The networks of an installation, by the uid in their marker.
+pub type Found = BTreeMap<String, Vec<Held>>;
+
+pub fn by_uid(networks: &[Value], subnets: &[Value], installation: &str) -> Found {
+    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+    let mut found = Found::new();
+    for network in networks {
+        let Some((start, uid)) = network["description"].as_str().and_then(|text| text.rsplit_once(" uid="))
+        else {
+            continue;
+        };
+        if start.contains(&format!(" installation={installation} ")) {
+            let own = subnets.iter().filter(|subnet| subnet["network_id"] == network["id"]);
+            let own = own.map(|subnet| (text(&subnet["cidr"]), text(&subnet["gateway_ip"]))).collect();
+            found.entry(uid.to_owned()).or_default().push((text(&network["name"]), own));
+        }
+    }
+    found
 }
 
 /// What a test sees of Neutron: all of one that is its own, or its installation's part of the shared one.

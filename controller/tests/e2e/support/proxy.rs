@@ -1,4 +1,4 @@
-//! A proxy in front of Neutron that does to each request what a test says.
+//! A proxy in front of Neutron that does to each request what a test says, and records the writes.
 //!
 //! A request that was received is carried out even if its sender is dead: the proxy does what a server
 //! does that had already read it.
@@ -13,7 +13,8 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{Method, Request, Response, Uri};
+use genclient_runtime::k8s_openapi::jiff::Timestamp;
+use http::{Method, Request, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::{
@@ -21,6 +22,7 @@ use hyper_util::{
     rt::{TokioExecutor, TokioIo},
 };
 use parking_lot::Mutex;
+use serde_json::Value;
 use tokio::{net::TcpListener, sync::Notify, task::JoinHandle};
 
 use super::eventually;
@@ -66,6 +68,21 @@ impl Gate {
     }
 }
 
+/// A write that Neutron has answered.
+#[derive(Clone, Debug)]
+pub struct Write {
+    /// When the proxy received it.
+    pub received: Timestamp,
+    /// When Neutron had answered.
+    pub answered: Timestamp,
+    /// The program that sent it.
+    pub user_agent: String,
+    pub method: Method,
+    pub path: String,
+    pub status: StatusCode,
+    pub answer: Value,
+}
+
 type Script = Box<dyn FnMut(&Method, &str) -> Verdict + Send>;
 
 /// A proxy on a port of its own; it ends when this is dropped.
@@ -81,6 +98,7 @@ struct State {
     script: Mutex<Script>,
     /// The token of the last request that had one.
     token: Mutex<Option<String>>,
+    writes: Mutex<Vec<Write>>,
 }
 
 impl Proxy {
@@ -92,6 +110,7 @@ impl Proxy {
             client: Client::builder(TokioExecutor::new()).build_http(),
             script: Mutex::new(Box::new(|_, _| Verdict::Pass)),
             token: Mutex::default(),
+            writes: Mutex::default(),
         });
         let shared = state.clone();
         let server = tokio::spawn(async move {
@@ -109,6 +128,11 @@ impl Proxy {
         self.state.token.lock().clone()
     }
 
+    /// The writes that Neutron has answered, in the order of the answers.
+    pub fn writes(&self) -> Vec<Write> {
+        self.state.writes.lock().clone()
+    }
+
     /// Decides what becomes of the requests from now on.
     pub fn script(&self, script: impl FnMut(&Method, &str) -> Verdict + Send + 'static) {
         *self.state.script.lock() = Box::new(script);
@@ -122,6 +146,7 @@ impl Drop for Proxy {
 }
 
 async fn handle(state: Arc<State>, request: Request<Incoming>) -> io::Result<Response<Full<Bytes>>> {
+    let received = Timestamp::now();
     let path = request.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
     if let Some(token) = request.headers().get("x-auth-token") {
         *state.token.lock() = Some(token.to_str().map_err(io::Error::other)?.to_owned());
@@ -133,18 +158,18 @@ async fn handle(state: Arc<State>, request: Request<Incoming>) -> io::Result<Res
     // A task of its own goes on although the connection, and this future with it, is gone.
     let carried_out = tokio::spawn(async move {
         match verdict {
-            Verdict::Pass => forward(&state, request, &path).await,
+            Verdict::Pass => forward(&state, request, &path, received).await,
             Verdict::Answer(status, body) => {
                 Response::builder().status(status).body(Full::new(body.into())).map_err(io::Error::other)
             }
             Verdict::LoseAnswer => {
-                forward(&state, request, &path).await?;
+                forward(&state, request, &path, received).await?;
                 Err(io::Error::other("the answer is lost"))
             }
             Verdict::Hold(gate) => {
                 gate.0.reached.notify_one();
                 gate.0.open.notified().await;
-                let answer = forward(&state, request, &path).await;
+                let answer = forward(&state, request, &path, received).await;
                 gate.0.passed.fetch_add(1, SeqCst);
                 answer
             }
@@ -157,11 +182,26 @@ async fn forward(
     state: &State,
     mut request: Request<Full<Bytes>>,
     path: &str,
+    received: Timestamp,
 ) -> io::Result<Response<Full<Bytes>>> {
     *request.uri_mut() = format!("{}{path}", state.target).parse::<Uri>().map_err(io::Error::other)?;
-    request.headers_mut().remove(http::header::HOST);
+    request.headers_mut().remove(header::HOST);
+    let (method, headers) = (request.method().clone(), request.headers());
+    let user_agent = headers.get(header::USER_AGENT).map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let user_agent = user_agent.unwrap_or_default().into_owned();
     let answer = state.client.request(request).await.map_err(io::Error::other)?;
     let (head, body) = answer.into_parts();
     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
+    if method != Method::GET {
+        state.writes.lock().push(Write {
+            received,
+            answered: Timestamp::now(),
+            user_agent,
+            method,
+            path: path.to_owned(),
+            status: head.status,
+            answer: serde_json::from_slice(&body).unwrap_or_default(),
+        });
+    }
     Ok(Response::from_parts(head, Full::new(body)))
 }
