@@ -1,6 +1,7 @@
 //! Reads that do not lie, and own writes that cause no reconciliation.
 
 use super::*;
+use genclient_fake::{Fault, Verb};
 use genclient_runtime::{Controller, Lister, ObjectKey};
 use parking_lot::Mutex;
 use tokio::time::sleep;
@@ -122,6 +123,47 @@ async fn an_object_is_not_reconciled_on_a_cache_without_its_last_write() {
     }
     assert!(context.counter.get() > 100, "{} reconciliations", context.counter.get());
     assert_eq!(context.stale.get(), 0);
+    running.stop().await;
+}
+
+/// Creates a child while no watch is open, and counts the reconciliations with the child in the cache.
+async fn create_unseen(
+    object: Arc<ConfigMap>,
+    context: Arc<(Arc<Context>, Server)>,
+) -> Result<Action, Error> {
+    if object.name_any() != "parent" {
+        return Ok(Action::await_change());
+    }
+    let (context, server) = &*context;
+    context.counter.count();
+    if context.config_maps.get(&ObjectKey::namespaced("default", "child")).is_some() {
+        context.stale.count();
+    }
+    if context.counter.get() > 1 {
+        return Ok(Action::await_change());
+    }
+    server.on(Verb::Watch, "configmaps").fail(Fault::unavailable());
+    server.on(Verb::List, "configmaps").fail(Fault::unavailable());
+    server.cut_watches("configmaps");
+    context.client().create(&config_map("child")).await?;
+    Ok(Action::requeue(SECOND))
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_own_write_that_a_reconciliation_could_not_wait_for_leads_to_another_one() {
+    let test = Test::new();
+    let context = Context::new(&test.manager);
+    let parent = |_: &ConfigMap| vec![ObjectKey::namespaced("default", "parent")];
+    Controller::<ConfigMap>::new(&test.manager)
+        .watches::<ConfigMap>(parent)
+        .run_with(Arc::new((context.clone(), test.server.clone())), create_unseen);
+    let running = test.start();
+    test.config_maps().create(&config_map("parent")).await.unwrap();
+    sleep(60 * SECOND).await;
+    assert_eq!((context.counter.get(), context.stale.get()), (2, 0), "the second one waited in vain");
+    test.server.clear_reactors();
+    sleep(600 * SECOND).await;
+    assert_eq!((context.counter.get(), context.stale.get()), (3, 1), "the third one has read the child");
     running.stop().await;
 }
 

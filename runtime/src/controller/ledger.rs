@@ -8,7 +8,7 @@
 //! server returned, possibly through other own writes. Any other event queues the key. In particular, an apply or a
 //! patch without a precondition may have changed nothing, and then returns the version of somebody else's change.
 //!
-//! The event of an own write may never arrive: a deletion by another client can be merged with it to nothing. A
+//! The informer may never deliver the event of an own write, because a deletion by another client can cancel it out. A
 //! [sweep](Ledger::sweep) finds such writes.
 
 #[cfg(test)]
@@ -39,6 +39,8 @@ pub(super) struct Ledger {
 struct Entry {
     reason: Option<Arc<Change>>,
     is_running: bool,
+    /// Whether the reconciliation reads caches without earlier writes.
+    is_behind: bool,
     /// The changes during the reconciliation. Those without a priority need no further one.
     held: Vec<(Arc<Change>, Option<Priority>)>,
     /// The writes of the last reconciliation whose events have not arrived.
@@ -180,6 +182,19 @@ impl Ledger {
         Begun { reason: entry.reason.take(), writes: entry.writes.clone() }
     }
 
+    /// Records that a key is reconciled although the caches lack earlier writes of it. Their events then queue the
+    /// key, as those of other clients do.
+    pub(super) fn read_behind(&self, key: &ObjectKey) {
+        let mut keys = self.keys.lock();
+        let Some(entry) = keys.get_mut(key) else { return };
+        entry.is_behind = true;
+        for own in &mut entry.writes {
+            if let Effect::Stored { base, .. } = &mut own.write.effect {
+                *base = Base::Unknown;
+            }
+        }
+    }
+
     /// Ends the reconciliation of a key, which made these writes. `has` returns whether the caches have the state
     /// of a write. Returns the highest priority of the changes that were held back and were not made by these
     /// writes: the key must then be queued again.
@@ -192,6 +207,7 @@ impl Ledger {
         let mut keys = self.keys.lock();
         let entry = keys.entry(key.clone()).or_default();
         entry.is_running = false;
+        let is_behind = std::mem::take(&mut entry.is_behind);
         let earlier = std::mem::take(&mut entry.writes);
         entry.overdue.clear();
         let mut unseen: Vec<_> = writes.into_iter().chain(earlier.iter().cloned()).collect();
@@ -202,8 +218,8 @@ impl Ledger {
                 again = again.max(priority);
             }
         }
-        // This reconciliation has read the states of the earlier writes that the caches have.
-        unseen.retain(|own| !has(own) || !earlier.contains(own));
+        // Unless it was behind, this reconciliation has read the states of the earlier writes that the caches have.
+        unseen.retain(|own| is_behind || !has(own) || !earlier.contains(own));
         entry.writes = unseen;
         if entry.is_idle() {
             keys.remove(key);

@@ -33,6 +33,8 @@ struct World {
     running: Option<Vec<Own>>,
     /// How many versions the cache had when the last reconciliation began.
     read: [usize; OBJECTS],
+    /// How many of them a reconciliation wrote that the next one could not read.
+    unread: [usize; OBJECTS],
     begun: usize,
     /// The events that justify a reconciliation.
     justified: usize,
@@ -49,6 +51,7 @@ impl World {
             is_queued: true,
             running: None,
             read: [0; OBJECTS],
+            unread: [0; OBJECTS],
             begun: 0,
             justified: 1,
         }
@@ -105,18 +108,25 @@ impl World {
         Change { source: 0, resource, object, kind: ChangeKind::Added, version: String::new() }
     }
 
-    fn begin(&mut self) {
+    fn begin(&mut self, tally: &Tally) {
         if !self.is_queued || self.running.is_some() {
             return;
         }
         self.is_queued = false;
         let begun = self.ledger.begin(&self.key);
-        // The worker waits for the caches.
+        // The worker waits for the caches, and may give up.
+        let is_patient = self.random.random_bool(0.5);
         for own in &begun.writes {
             let object: usize = own.write.key.name.parse().unwrap();
-            while !self.has(own) {
+            while is_patient && !self.has(own) {
                 self.deliver(object);
             }
+        }
+        if !begun.writes.iter().all(|own| self.has(own)) {
+            tally.count("reconciliations without an own write in the cache");
+            self.ledger.read_behind(&self.key);
+            self.justified += begun.writes.len();
+            self.unread = std::array::from_fn(|object| self.objects[object].own);
         }
         self.read = std::array::from_fn(|object| self.objects[object].cached);
         self.running = Some(Vec::new());
@@ -181,7 +191,7 @@ impl World {
         self.is_queued
     }
 
-    fn settle(&mut self) {
+    fn settle(&mut self, tally: &Tally) {
         self.end();
         loop {
             (0..OBJECTS).for_each(|object| {
@@ -192,7 +202,7 @@ impl World {
             if !self.is_queued && !(0..2).any(|_| self.sweep()) {
                 return;
             }
-            self.begin();
+            self.begin(tally);
             self.end();
         }
     }
@@ -208,7 +218,7 @@ fn own_writes_cause_no_reconciliation_and_no_foreign_change_is_missed() {
             let object = world.random.random_range(0..OBJECTS);
             match world.random.random_range(0..10 + foreign) {
                 0..=2 => world.deliver(object),
-                3 | 4 => world.begin(),
+                3 | 4 => world.begin(&tally),
                 5..=7 => world.write(object, &tally),
                 8 => world.end(),
                 9 => _ = world.sweep(),
@@ -218,8 +228,8 @@ fn own_writes_cause_no_reconciliation_and_no_foreign_change_is_missed() {
                 }
             }
         }
-        world.settle();
-        for (object, read) in world.objects.iter().zip(world.read) {
+        world.settle(&tally);
+        for ((object, read), unread) in world.objects.iter().zip(world.read).zip(world.unread) {
             let state = |versions: usize| versions.checked_sub(1).map_or(0, |last| object.history[last]);
             // An object that others created and deleted is as absent as it was.
             let is_unchanged = state(read) == 0 && state(object.history.len()) == 0 && object.own <= read;
@@ -228,6 +238,10 @@ fn own_writes_cause_no_reconciliation_and_no_foreign_change_is_missed() {
             assert!(
                 is_seen,
                 "seed {seed}: a change of another client was missed: {object:?}, read up to {read}"
+            );
+            assert!(
+                read >= unread || is_unchanged || is_recreated,
+                "seed {seed}: an own write was never read: {object:?}, read up to {read}"
             );
         }
         assert!(
@@ -246,6 +260,7 @@ fn own_writes_cause_no_reconciliation_and_no_foreign_change_is_missed() {
         ("applies without a change", 5_000),
         ("conflicts", 1_000),
         ("reconciliations", 40_000),
+        ("reconciliations without an own write in the cache", 1_000),
     ]);
 }
 
@@ -301,6 +316,26 @@ fn a_change_that_is_merged_with_an_own_write_queues_the_key() {
     // From 3 to 7: version 5 is of somebody else, and was not delivered separately.
     let merged = change(ChangeKind::Updated { old: "3".into() }, "7");
     assert_eq!(ledger.changed(&key, &merged, Some(Priority::NORMAL)), Verdict::Queue);
+}
+
+#[test]
+fn the_event_of_an_own_write_that_a_reconciliation_could_not_read_queues_the_key() {
+    let (ledger, key) = (Ledger::default(), ObjectKey::cluster("key"));
+    for arrives_during_it in [false, true] {
+        ledger.begin(&key);
+        ledger.end(&key, vec![write("7", Base::Absent)], |_| false);
+        assert_eq!(ledger.begin(&key).writes.len(), 1);
+        ledger.read_behind(&key);
+        let event = || ledger.changed(&key, &change(ChangeKind::Added, "7"), Some(Priority::NORMAL));
+        if arrives_during_it {
+            assert_eq!(event(), Verdict::Leave, "it is judged at the end");
+            assert_eq!(ledger.end(&key, Vec::new(), |_| true), Some(Priority::NORMAL));
+        } else {
+            assert_eq!(ledger.end(&key, Vec::new(), |_| false), None);
+            assert_eq!(event(), Verdict::Queue);
+        }
+        ledger.clear();
+    }
 }
 
 #[test]
