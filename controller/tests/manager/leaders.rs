@@ -100,6 +100,63 @@ async fn a_standby_has_full_caches_and_queues_and_its_client_writes_nothing() {
     first.stop().await;
 }
 
+/// Returns the holder of the Lease.
+async fn holder(server: &Server) -> Option<String> {
+    let lease = TypedClient::<Lease>::namespaced(server.client(), "default").get("test").await.unwrap();
+    lease.spec.unwrap().holder_identity.filter(|holder| !holder.is_empty())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_lease_is_not_released_while_a_request_of_a_cancelled_task_may_be_under_way() {
+    for is_writing in [false, true] {
+        let (server, log) = (server().await, Arc::<Log>::default());
+        let manager = replica(&server, "first", &log);
+        let maps = TypedClient::<ConfigMap>::namespaced(manager.client(), "default");
+        server.on(Verb::Create, "configmaps").delay(3600 * SECOND);
+        manager.add_task("a task that writes", move || {
+            let maps = maps.clone();
+            async move {
+                if is_writing {
+                    maps.create(&config_map("b")).timeout(7200 * SECOND).await.unwrap();
+                }
+                std::future::pending::<()>().await;
+            }
+        });
+        let running = start(&manager);
+        sleep(5 * SECOND).await;
+        running.stop().await;
+        assert_eq!(holder(&server).await.is_some(), is_writing);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_of_a_term_is_not_polled_after_the_term() {
+    let (server, log) = (server().await, Arc::<Log>::default());
+    let manager = replica(&server, "first", &log);
+    let (elector, late) = (manager.elector().unwrap().clone(), Arc::new(Counter::default()));
+    let counter = late.clone();
+    manager.add_task("a task that looks at the term", move || {
+        let (elector, late) = (elector.clone(), counter.clone());
+        async move {
+            loop {
+                if elector.term().is_none() {
+                    late.count();
+                }
+                tokio::task::yield_now().await;
+                sleep(Duration::from_millis(1)).await;
+            }
+        }
+    });
+    let running = start(&manager);
+    sleep(20 * SECOND).await;
+    server.on(Verb::Update, "leases").fail(Fault::unavailable());
+    // As a process that was stopped: every timer is due at once.
+    tokio::time::advance(60 * SECOND).await;
+    sleep(60 * SECOND).await;
+    assert_eq!(late.get(), 0);
+    running.stop().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn dropping_a_leader_stops_its_renewals() {
     let (server, log) = (server().await, Arc::<Log>::default());

@@ -29,12 +29,14 @@
 //! - **A deletion is never filtered out.** [Predicates](crate::predicate) are asked about updates only, and not
 //!   about the update that begins a deletion.
 //! - **Reads do not lie.** An object is not reconciled again before the caches have what its last reconciliation
-//!   wrote, for at most ten seconds. This holds for writes of the watched kinds through genclient's clients, in the
-//!   task of the reconciliation.
+//!   wrote, for at most ten seconds. If they do not have it by then, the object is reconciled once more when they do.
+//!   This holds for writes of single objects of the watched kinds through genclient's clients, in the task of the
+//!   reconciliation. Written objects that the selector of an informer leaves out cost these ten seconds each time.
 //! - **Own writes do not lead to another reconciliation** if the write had a precondition or created the object:
 //!   `create`, `update`, `update_with`, `update_status_with`. A change by anybody else always leads to one. An
 //!   apply, and a patch without a resource version, are reconciled once more, because their answer does not show
-//!   whether they or somebody else made the change.
+//!   whether they or somebody else made the change. So is a deletion: a reconciliation that always creates and deletes
+//!   an object of a watched kind repeats itself for ever.
 //! - **A failed object is retried**, and how is decided [error by error](Controller::error_policy). The pause that
 //!   a server asks for is kept, up to five minutes. A panic is a failure, and stops nothing else.
 //!
@@ -48,7 +50,7 @@
 //! | other kinds | `.watches::<Secret>(keys)` | `.watches(api, config, mapper)` | `.Watches(&Secret{}, handler)` | an `InformerEventSource` with a mapper |
 //! | updates | `.filter(predicate::generation())`, of old and new state | `predicate_filter` on a stream, of hashes of one state | `WithEventFilter(GenerationChangedPredicate{})` | the generation by default; `OnUpdateFilter` |
 //! | finalizer | `.finalizer(name, cleanup)` | `finalizer(api, name, object, …)` in `reconcile` | `controllerutil.AddFinalizer` in `Reconcile` | implement `Cleaner` |
-//! | errors | backoff by default, `.error_policy(\|error\| …)` | an error policy for every controller, without the number of attempts | backoff, `TerminalError` | `@GradualRetry`, `updateErrorStatus` |
+//! | errors | backoff by default, `.error_policy(\|error\| …)` | an error policy for every controller | backoff, `TerminalError` | `@GradualRetry`, `updateErrorStatus` |
 //! | caches | shared by all controllers of a manager | one for each controller, unless streams are shared | shared | one for each event source |
 //! | own writes | awaited, and not reconciled again | reconciled again, on whatever the cache has | reconciled again; awaited behind an option | awaited and filtered through `ResourceOperations` |
 //! | at the same time | 2 objects | no limit | 1 object | 50 objects |
@@ -87,6 +89,7 @@ use crate::{
     error::Error,
     finalizer,
     informer::SharedInformer,
+    leader::Elector,
     manager::Manager,
     meta::GroupResource,
     object::{CacheObject, ObjectKey, Watched},
@@ -392,7 +395,7 @@ where
     /// Adds the controller to its manager, which calls `reconcile` with the key of each object that has changed or
     /// was deleted.
     ///
-    /// A finalizer is not used, because it needs the object.
+    /// A [finalizer](Self::finalizer) has no effect, because it needs the object.
     pub fn run_keys_with<F, R>(self, context: Arc<C>, reconcile: F)
     where
         F: Fn(ObjectKey, Arc<C>) -> R + Send + Sync + 'static,
@@ -443,6 +446,7 @@ where
             workers: self.workers,
             timeout: self.timeout,
             fatal_panics: self.fatal_panics,
+            fence: self.manager.elector().map(Elector::fence),
             triggers: Mutex::new(self.triggers),
         });
     }

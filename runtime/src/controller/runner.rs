@@ -17,7 +17,7 @@ use futures::{
 use parking_lot::Mutex;
 use tokio::{
     task::JoinSet,
-    time::{Instant, interval, timeout},
+    time::{Instant, MissedTickBehavior, interval, timeout},
 };
 use tracing::{Instrument as _, field::Empty};
 
@@ -27,6 +27,7 @@ use super::{
     source::Source,
 };
 use crate::{
+    leader::{Fence, in_term},
     object::ObjectKey,
     panics,
     workqueue::{Action, AddOptions, Item, Priority, Shutdown, WorkQueue},
@@ -59,6 +60,8 @@ pub(crate) struct Runner {
     pub(super) workers: usize,
     pub(super) timeout: Option<Duration>,
     pub(super) fatal_panics: bool,
+    /// Open while this replica leads, if there is a lease.
+    pub(super) fence: Option<Fence>,
     /// Streams of keys to reconcile, until the manager runs.
     pub(super) triggers: Mutex<SelectAll<BoxStream<'static, Trigger>>>,
 }
@@ -121,6 +124,7 @@ impl Runner {
     pub(crate) async fn follow_triggers(&self) {
         let mut triggers = std::mem::take(&mut *self.triggers.lock()).fuse();
         let mut sweeps = interval(CATCH_UP);
+        sweeps.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let keys = tokio::select! {
                 Some(trigger) = triggers.next() => match trigger {
@@ -168,7 +172,9 @@ impl Runner {
         let begun = ledger.begin(&key);
         let recording = Recording::default();
         let running = Running { runner: self, key: &key, recording: &recording };
-        self.catch_up(&key, &begun.writes).await;
+        if !self.catch_up(&key, &begun.writes).await {
+            ledger.read_behind(&key);
+        }
         let attempt = queue.num_requeues(&key).saturating_add(1);
         let span = tracing::info_span!(
             "reconcile",
@@ -187,7 +193,8 @@ impl Runner {
         // The user's error writes its own text, which may panic.
         let reconciled =
             reconciled.map(|outcome| outcome.map_err(|failure| (failure.retry, failure.to_string())));
-        let outcome = AssertUnwindSafe(reconciled).catch_unwind().instrument(span.clone()).await;
+        let reconciled = AssertUnwindSafe(reconciled).catch_unwind().instrument(span.clone());
+        let outcome = in_term(self.fence.as_ref(), reconciled).await;
         drop(running);
         if !matches!(outcome, Ok(Ok(_))) {
             span.record("otel.status_code", "ERROR");
@@ -230,9 +237,9 @@ impl Runner {
         }
     }
 
-    /// Waits until the caches have the writes of the last reconciliation.
-    async fn catch_up(&self, key: &ObjectKey, writes: &[Own]) {
-        let deadline = Instant::now() + CATCH_UP;
+    /// Waits until the caches have the writes of the last reconciliation. Returns whether they have.
+    async fn catch_up(&self, key: &ObjectKey, writes: &[Own]) -> bool {
+        let (deadline, mut has_all) = (Instant::now() + CATCH_UP, true);
         for Own { source, write } in writes {
             if !self.sources[*source]
                 .catch_up(write, deadline.saturating_duration_since(Instant::now()))
@@ -240,8 +247,10 @@ impl Runner {
             {
                 let (controller, resource, object) = (self.name(), &write.resource, &write.key);
                 tracing::warn!(%controller, %key, %resource, %object, "the cache does not have the last write yet");
+                has_all = false;
             }
         }
+        has_all
     }
 
     /// Returns a write as each source of its kind will show it.

@@ -1,9 +1,17 @@
 //! The fence: requests and other work that only the leader may do.
 
-use std::{fmt, future::poll_fn, pin::pin, sync::Arc, task::Poll};
+use std::{
+    fmt,
+    future::{self, poll_fn},
+    pin::pin,
+    sync::Arc,
+    task::Poll,
+    time::Duration,
+};
 
 use http::{Method, Request};
 use kube::{Client, client::Body};
+use parking_lot::Mutex;
 use tokio::{
     sync::watch,
     time::{Instant, sleep_until},
@@ -43,11 +51,44 @@ impl Standing {
 pub struct Fence {
     lease: Arc<ObjectKey>,
     standing: watch::Receiver<Standing>,
+    cut: Arc<Cut>,
+}
+
+/// When guarded work was last dropped before its end, so that its requests may still arrive.
+#[derive(Debug, Default)]
+pub(super) struct Cut(Mutex<Option<Moment>>);
+
+impl Cut {
+    /// Returns whether work was dropped within this time.
+    pub(super) fn is_within(&self, limit: Duration) -> bool {
+        self.0.lock().is_some_and(|cut| !cut.after(limit).is_past())
+    }
+}
+
+/// Work that was begun and has not ended.
+struct Unfinished<'a>(Option<&'a Cut>);
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        if let Some(cut) = self.0 {
+            *cut.0.lock() = Some(Moment::now());
+        }
+    }
+}
+
+/// Runs work of the current term of a fence. When the term ends, the work is dropped, and the future waits for its
+/// own end.
+pub(crate) async fn in_term<T>(fence: Option<&Fence>, work: impl Future<Output = T>) -> T {
+    let Some(fence) = fence else { return work.await };
+    match fence.run(work).await {
+        Ok(output) => output,
+        Err(_) => future::pending().await,
+    }
 }
 
 impl Fence {
-    pub(super) fn new(lease: Arc<ObjectKey>, standing: watch::Receiver<Standing>) -> Self {
-        Self { lease, standing }
+    pub(super) fn new(lease: Arc<ObjectKey>, standing: watch::Receiver<Standing>, cut: Arc<Cut>) -> Self {
+        Self { lease, standing, cut }
     }
 
     /// Returns the current term: a number that is higher for each leader than for the ones before. A provider
@@ -67,6 +108,14 @@ impl Fence {
     ///
     /// Returns an error if this process does not lead, or if its term ends before the work.
     pub async fn guard<T>(&self, work: impl Future<Output = T>) -> Result<T, Refused> {
+        self.term()?;
+        let mut unfinished = Unfinished(Some(&*self.cut));
+        let output = self.run(work).await?;
+        unfinished.0 = None;
+        Ok(output)
+    }
+
+    async fn run<T>(&self, work: impl Future<Output = T>) -> Result<T, Refused> {
         let term = self.term()?;
         let (mut work, mut ended) = (pin!(work), pin!(self.ended(term)));
         poll_fn(|context| {

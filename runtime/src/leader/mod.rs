@@ -30,15 +30,16 @@
 //! - **Two processes never lead at the same time.** The deadline of a leader is counted from before it sent the
 //!   renewal, and a candidate waits from after the renewal was stored. Every write of the Lease names the version
 //!   that it replaces. The times in the Lease are never compared with a clock, so the clocks of the replicas may
-//!   differ and jump. They must run at about the same speed: the default settings tolerate rates that differ by up to half.
+//!   differ and jump. They must run at similar rates: with the default settings, the clock of a candidate may be up
+//!   to 1.5 times as fast as that of the leader.
 //! - **Suspended time counts.** On Linux a leader that wakes after its deadline does not lead, though the monotonic
 //!   clock did not count the sleep.
 //! - **Writes through the fence are refused after the deadline**, and those that are under way are given up. The
 //!   fence looks at the clock each time before it polls a request, also after the process was stopped.
 //! - **Each leader has a higher [term](Leadership::term)** than the ones before: the `leaseTransitions` of the Lease.
 //!   A provider that remembers the highest term refuses the late writes of an earlier leader.
-//! - **A candidate takes over a released Lease within the retry period**, and that of a leader that has died within
-//!   the lease duration and the retry period.
+//! - **A candidate takes over a released Lease within the retry period**, and the Lease of a dead leader within the
+//!   lease duration plus the retry period.
 //! - **Dropping a [`Leadership`] stops its renewals and closes the fence.** The Lease then expires.
 //!
 //! # Coordinated election
@@ -68,6 +69,9 @@
 //! - If somebody deletes the Lease, a candidate that was not yet running can create it and lead, until the leader's
 //!   next renewal within the retry period, and its terms begin at 0. A candidate that has seen the Lease waits for its
 //!   end, and continues its terms.
+//! - The same happens if somebody clears the holder or shortens the duration in the Lease.
+//! - A virtual machine whose hypervisor pauses it, or restores it from a snapshot, may not notice the time that has
+//!   passed, and then writes until it reads the Lease. A provider that knows terms refuses these writes.
 //! - A process that is stopped in the microseconds between the last look at the clock and the system call that sends
 //!   the request sends it when it continues.
 
@@ -86,10 +90,11 @@ use rand::RngExt as _;
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
+pub(crate) use self::fence::in_term;
 use self::{
     candidate::Candidate,
     coordination::{Nomination, is_candidate_name},
-    fence::Standing,
+    fence::{Cut, Standing},
 };
 pub use self::{
     coordination::Versions,
@@ -111,6 +116,8 @@ pub struct Elector {
     standing: watch::Sender<Standing>,
     candidate: Arc<Mutex<Candidate>>,
     nomination: Option<Arc<Nomination>>,
+    /// When guarded work was last dropped before its end.
+    cut: Arc<Cut>,
 }
 
 /// Configures an [`Elector`].
@@ -299,6 +306,7 @@ impl ElectorBuilder {
             standing: watch::Sender::new(Standing::default()),
             candidate: Arc::new(Mutex::new(candidate)),
             nomination,
+            cut: Arc::default(),
         })
     }
 }
@@ -396,7 +404,12 @@ impl Elector {
 
     /// Returns the fence, which is open while this candidate leads.
     pub fn fence(&self) -> Fence {
-        Fence::new(self.lease.clone(), self.standing.subscribe())
+        Fence::new(self.lease.clone(), self.standing.subscribe(), self.cut.clone())
+    }
+
+    /// Returns whether a request that passed the fence was given up so recently that it may still arrive.
+    pub(crate) fn may_have_requests_under_way(&self) -> bool {
+        self.cut.is_within(self.longest_delay())
     }
 
     /// Returns the current term, or `None` if this candidate does not lead.

@@ -73,8 +73,8 @@ impl Builder {
         self
     }
 
-    /// Lets one of several replicas reconcile: the one that holds this Lease, `namespace/name`, or `name` in the
-    /// namespace of the client. The Lease is created if it does not exist.
+    /// Lets only the replica that holds this Lease reconcile. It is `namespace/name`, or `name` for the namespace of
+    /// the client, and is created if it does not exist.
     ///
     /// The program must be allowed to get, create and update leases in the namespace.
     pub fn lease(mut self, lease: impl Into<String>) -> Self {
@@ -138,7 +138,8 @@ impl Builder {
 
     /// Sets how long cancelled keys and tasks may take to end, and at the end event handlers. The default is 1 second.
     ///
-    /// Code that blocks its thread cannot be cancelled. The manager logs it and ends without it.
+    /// Code that blocks its thread cannot be cancelled. The manager logs it and ends without it, but tokio's runtime
+    /// waits for the thread when it is dropped, unless it is ended with `Runtime::shutdown_background`.
     pub fn stop_deadline(mut self, deadline: Duration) -> Self {
         self.deadlines.stop = deadline;
         self

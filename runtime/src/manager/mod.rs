@@ -23,22 +23,23 @@
 //! # Guarantees
 //! - **Standby replicas are warm.** A replica fills its caches before it tries to lead, and keeps them current while
 //!   it waits. Its queues stay empty. When it wins the lease it queues the keys of all objects, as after a restart.
-//! - **Only a leader reconciles.** Workers start after the lease is won. When it is lost, they are cancelled and
-//!   awaited, and the replica waits to lead again. Writes through [`Manager::client`] are refused from the moment
-//!   at which another replica could lead; see [`leader`](crate::leader). If the API server prefers another replica, the
-//!   lease is released when their last requests must have arrived.
+//! - **Only a leader reconciles.** Workers and tasks start after the lease is won. Once it is lost, they are not polled
+//!   any more, are cancelled and awaited, and the replica waits to lead again. Writes through [`Manager::client`] are
+//!   refused from the moment at which another replica could lead; see [`leader`](crate::leader). If the API server
+//!   prefers another replica, the lease is released only after the longest time that a cancelled request can be under
+//!   way.
 //! - **A shutdown is orderly and bounded.** The queues refuse keys, and running keys may finish. Then the last
-//!   events are sent, the lease is released, and the informers stop. The lease is not released if a key had to be
-//!   cancelled, because its last request may still be under way. Each step has a
+//!   events are sent, the lease is released, and the informers stop. The lease is not released if a key, or a request
+//!   through [`Manager::client`], had to be cancelled, because the request may still be under way. Each step has a
 //!   [deadline](Builder::drain_deadline), and the defaults add up to 29 seconds: Kubernetes kills a pod after 30.
 //! - **No part ends unnoticed.** If an informer, a task or a worker ends before the shutdown, the manager shuts
 //!   down and returns an error that names the part.
 //! - **Dropping [`run`](Manager::run) stops everything that it started**, at any point.
 //!
 //! # Several clusters
-//! A manager is of one cluster. A program with several clusters has a manager for each, under one shutdown token, and
-//! can add and remove them while it runs. A cluster has queues and workers of its own, so one that is slow or gone does
-//! not hold up the others. The context of a reconciliation says which cluster the object is of:
+//! A manager serves one cluster. A program with several clusters creates a manager for each, at any time, and can give
+//! all of them one shutdown token. Each has separate queues and workers, so a slow or unreachable cluster does not delay
+//! the others. The context of a reconciliation names the cluster of the object:
 //!
 //! ```no_run
 //! use futures::future::try_join_all;
@@ -178,7 +179,7 @@ impl Manager {
     }
 
     /// Adds a task that runs while this replica leads. It starts with the workers and is cancelled with them. If it
-    /// ends before that, the manager ends with an error that names the task, so `the search for orphans` is a good name.
+    /// ends before that, the manager ends with an error that shows the name, for example `the search for orphans`.
     pub fn add_task<F, R>(&self, name: impl Into<Arc<str>>, task: F)
     where
         F: Fn() -> R + Send + Sync + 'static,

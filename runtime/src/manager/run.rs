@@ -20,7 +20,7 @@ use crate::{
     control_loop::{Ended, informer_ended, stop, synced},
     controller::Runner,
     factory::FactoryUse,
-    leader::{Leadership, Lost},
+    leader::{Elector, Leadership, Lost, in_term},
     panics,
     signal::shutdown_signal,
 };
@@ -167,9 +167,10 @@ impl Run<'_> {
         let mut tasks = Tasks::new();
         for (name, start) in &self.tasks {
             let (name, start) = (name.clone(), start.clone());
+            let fence = self.inner.elector.as_ref().map(Elector::fence);
             tasks.spawn(async move {
-                let ended = AssertUnwindSafe(async { start().await }).catch_unwind().await;
-                Ended::of(&name, ended)
+                let task = AssertUnwindSafe(async { start().await }).catch_unwind();
+                Ended::of(&name, in_term(fence.as_ref(), task).await)
             });
         }
         tracing::info!("started workers");
@@ -243,11 +244,9 @@ impl Run<'_> {
         if unsent > 0 {
             tracing::warn!(unsent, "events were not sent before the deadline");
         }
-        let Some(leadership) = leadership else { return };
-        if !is_quiet {
-            tracing::warn!(
-                "the lease is not released, and expires: requests of cancelled keys may be under way"
-            );
+        let (Some(elector), Some(leadership)) = (&self.inner.elector, leadership) else { return };
+        if !is_quiet || elector.may_have_requests_under_way() {
+            tracing::warn!("the lease is not released, and expires: cancelled requests may be under way");
             return;
         }
         self.release(leadership).await;

@@ -154,7 +154,7 @@ async fn process(number: usize, world: Arc<World>) {
         }
         loop {
             let standing = watch::Sender::new(Standing::default());
-            let fence = Fence::new(key.clone(), standing.subscribe());
+            let fence = Fence::new(key.clone(), standing.subscribe(), Arc::default());
             let held = candidate.acquire(&standing).await;
             world.tally.count("terms");
             let life = match world.is_quiet() {
