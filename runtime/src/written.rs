@@ -84,6 +84,9 @@ struct Body<'a> {
     metadata: Option<Meta>,
     #[serde(borrow)]
     details: Option<&'a RawValue>,
+    /// The options of a deletion are its body.
+    #[serde(default, rename = "dryRun")]
+    dry_run: Vec<IgnoredAny>,
 }
 
 #[derive(Default, Deserialize)]
@@ -113,21 +116,25 @@ impl Pending {
         if uri.query().is_some_and(|query| query.split('&').any(|option| option.starts_with("dryRun="))) {
             return None;
         }
-        let target = Target::of(uri.path())?;
-        let version = || {
-            let body: Body<'_> = serde_json::from_slice(request.body().as_ref()).ok()?;
-            body.metadata?.resource_version.filter(|version| !version.is_empty())
-        };
+        let (target, is_deletion) = (Target::of(uri.path())?, request.method() == Method::DELETE);
+        let body = || serde_json::from_slice::<Body<'_>>(request.body().as_ref()).unwrap_or_default();
         let base = match *request.method() {
             Method::POST if target.name.is_none() => Base::Absent,
-            _ => version().map_or(Base::Unknown, Base::Version),
+            _ => {
+                let Body { metadata, dry_run, .. } = body();
+                if is_deletion && !dry_run.is_empty() {
+                    return None;
+                }
+                let version = metadata.and_then(|meta| meta.resource_version);
+                version.filter(|version| !version.is_empty()).map_or(Base::Unknown, Base::Version)
+            }
         };
-        Some(Self { recording, is_deletion: request.method() == Method::DELETE, target, base })
+        Some(Self { recording, is_deletion, target, base })
     }
 
     /// Records the write, with the server's answer.
     pub(crate) fn succeeded(self, answer: &[u8]) {
-        let Ok(Body { kind, metadata, details }) = serde_json::from_slice(answer) else { return };
+        let Ok(Body { kind, metadata, details, .. }) = serde_json::from_slice(answer) else { return };
         let Self { recording, is_deletion, target: Target { resource, namespace, name }, base } = self;
         let is_status = kind.as_deref() == Some("Status");
         let meta = metadata.filter(|_| !is_status).unwrap_or_default();
@@ -243,6 +250,8 @@ mod tests {
         assert_eq!(recorded(Method::GET, web, json!({}), object("5")).await, None);
         let dry = &format!("{PATH}?fieldManager=a&dryRun=All");
         assert_eq!(recorded(Method::POST, dry, json!({}), object("5")).await, None);
+        let options = json!({ "kind": "DeleteOptions", "dryRun": ["All"] });
+        assert_eq!(recorded(Method::DELETE, web, options, object("5")).await, None);
     }
 
     #[test]
