@@ -27,7 +27,7 @@ impl Future for Shutdown {
 }
 
 /// Catches SIGINT and SIGTERM from now on, or Ctrl-C on Windows. The first signal completes the returned future.
-/// The second exits with 1 at once.
+/// The second exits with 1 at once, and so does the first if the future and its clones were dropped.
 ///
 /// # Errors
 ///
@@ -40,11 +40,11 @@ pub fn shutdown_signal() -> io::Result<Shutdown> {
     let mut signals = Signals::catch()?;
     let (first, stop) = oneshot::channel();
     tokio::spawn(async move {
-        let signal = signals.next().await;
-        tracing::info!(signal, "stopping; running keys may finish");
-        // The program may have ended without waiting for a signal.
-        let _ = first.send(());
-        let signal = signals.next().await;
+        let mut signal = signals.next().await;
+        if first.send(()).is_ok() {
+            tracing::info!(signal, "stopping; running keys may finish");
+            signal = signals.next().await;
+        }
         tracing::warn!(signal, "stopping at once");
         std::process::exit(1);
     });
