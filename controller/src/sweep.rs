@@ -40,6 +40,11 @@ impl Condemned {
         self.0.lock().get(key).into_iter().flatten().cloned().collect()
     }
 
+    /// Returns the keys that deleted objects had.
+    fn keys(&self) -> Vec<ObjectKey> {
+        self.0.lock().keys().cloned().collect()
+    }
+
     /// Returns all uids.
     fn uids(&self) -> HashSet<String> {
         self.0.lock().values().flatten().cloned().collect()
@@ -60,7 +65,8 @@ impl Condemned {
 /// The result of a sweep.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Swept {
-    /// The keys to reconcile: those of orphans, which are condemned now, and of objects with several networks.
+    /// The keys to reconcile: those of condemned networks, of orphans, which are condemned now, and of objects with
+    /// several networks.
     Found(BTreeSet<ObjectKey>),
     /// There are more orphans than a sweep may delete.
     Refused(MassDeletion),
@@ -84,10 +90,11 @@ impl<P: Provider> Reconciler<P> {
     /// Searches for networks that no object asks for, and condemns them.
     pub async fn sweep(&self) -> Result<Swept, Error> {
         let mut listed = self.provider.list().await?;
-        // The deletion of condemned networks is already under way.
+        // Condemned networks are deleted by their keys, which are queued again: a term may have ended with them.
         let condemned = self.condemned.uids();
         listed.retain(|Listed { owner, .. }| self.is_watched(owner) && !condemned.contains(&owner.uid));
-        let (mut uids, mut found) = (HashSet::new(), BTreeSet::new());
+        let mut uids = HashSet::new();
+        let mut found: BTreeSet<_> = self.condemned.keys().into_iter().collect();
         for Listed { owner, .. } in &listed {
             if !uids.insert(&owner.uid) {
                 // The key of the object, because a duplicate can have any name.
