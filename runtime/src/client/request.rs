@@ -4,6 +4,7 @@ use std::{fmt, time::Duration};
 
 use futures::future::BoxFuture;
 use serde::de::DeserializeOwned;
+use tokio::time::Instant;
 
 use super::RestClient;
 use crate::{
@@ -44,12 +45,6 @@ impl<R> Request<R> {
         self.timeout = Some(limit);
     }
 
-    /// Removes the timeout of a request that is a part of a larger one with a timeout.
-    pub(super) fn without_timeout(mut self) -> Self {
-        self.timeout = None;
-        self
-    }
-
     /// Writes options into the call, unless it is already invalid.
     pub(super) fn with(mut self, options: impl FnOnce(Call) -> Result<Call, InvalidRequest>) -> Self {
         self.call = self.call.and_then(options);
@@ -59,27 +54,38 @@ impl<R> Request<R> {
 
 impl<R: 'static> Request<R> {
     pub(super) fn send(self) -> BoxFuture<'static, Result<R>> {
-        let Self { client, operation, call, timeout, decode } = self;
-        Box::pin(async move {
-            let fail = |cause| Error::new(operation.clone(), cause, None);
-            let request = call.and_then(Call::build).map_err(|error| fail(Cause::InvalidRequest(error)))?;
-            // The timeout starts when the request is sent: a request that has used up its time in a queue
-            // would be sent and given up.
-            client.admit(timeout).await.map_err(fail)?;
-            let write = written::Pending::of(&request);
-            let exchange = fetch(client.client(), &operation, request);
-            let body = match timeout {
-                None => exchange.await?,
-                Some(limit) => match tokio::time::timeout(limit, exchange).await {
-                    Ok(outcome) => outcome?,
-                    Err(_) => return Err(fail(Cause::Timeout(limit))),
-                },
-            };
-            if let Some(write) = write {
-                write.succeeded(&body);
+        let (mut left, patience) = (self.timeout, self.timeout);
+        Box::pin(async move { self.send_within(&mut left, patience).await })
+    }
+
+    /// Sends the request within the time that is left of a limit, and subtracts the time that it took. Fails at
+    /// once if it would wait for the rate limit for longer than `patience`.
+    ///
+    /// This wait does not count: a request that has used up its time in a queue would be sent and given up.
+    pub(super) async fn send_within(
+        self,
+        left: &mut Option<Duration>,
+        patience: Option<Duration>,
+    ) -> Result<R> {
+        let Self { client, operation, call, decode, .. } = self;
+        let fail = |cause| Error::new(operation.clone(), cause, None);
+        let request = call.and_then(Call::build).map_err(|error| fail(Cause::InvalidRequest(error)))?;
+        client.admit(patience).await.map_err(fail)?;
+        let (write, sent) = (written::Pending::of(&request), Instant::now());
+        let exchange = fetch(client.client(), &operation, request);
+        let body = match left {
+            None => exchange.await?,
+            Some(left) => {
+                let limit = *left;
+                let outcome = tokio::time::timeout(limit, exchange).await;
+                *left = limit.saturating_sub(sent.elapsed());
+                outcome.unwrap_or_else(|_| Err(fail(Cause::Timeout(limit))))?
             }
-            decode(&operation, &body)
-        })
+        };
+        if let Some(write) = write {
+            write.succeeded(&body);
+        }
+        decode(&operation, &body)
     }
 }
 

@@ -85,8 +85,7 @@ impl RestClient {
     /// leaves the queue, and those behind it move up.
     ///
     /// Opening a watch counts as a request. kube's own retries, informers and requests through
-    /// [`client`](Self::client) do not count. An `update_with` has one timeout for all of its requests, and
-    /// their waiting counts towards it.
+    /// [`client`](Self::client) do not count.
     ///
     /// A `qps` that is not a positive number removes the limit; a `burst` of zero counts as one.
     pub fn rate_limit(mut self, qps: f64, burst: u32) -> Self {

@@ -60,6 +60,9 @@ pub struct UpdateWith<'f, K, D = ()> {
     options: WriteOptions,
     policy: RetryPolicy,
     timeout: Option<Duration>,
+    /// The time that is left of the timeout.
+    left: Option<Duration>,
+    has_begun: bool,
 }
 
 impl<'f, K: ApiObject, D: KindOf<K>> UpdateWith<'f, K, D> {
@@ -78,6 +81,8 @@ impl<'f, K: ApiObject, D: KindOf<K>> UpdateWith<'f, K, D> {
             options: client.write_options(),
             policy: RetryPolicy::CONFLICT,
             timeout: client.rest.default_timeout(),
+            left: None,
+            has_begun: false,
         }
     }
 
@@ -103,7 +108,8 @@ impl<'f, K: ApiObject, D: KindOf<K>> UpdateWith<'f, K, D> {
 
     /// Sets the timeout. The default is the [client's](crate::client::RestClient::timeout).
     ///
-    /// It covers all reads, writes and pauses together. When it expires, the request fails with
+    /// It covers all reads, writes and pauses together, but not their waits for the client's
+    /// [rate limit](crate::client::RestClient::rate_limit). When it expires, the request fails with
     /// [a timeout](crate::error::Error::is_timeout).
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
@@ -112,6 +118,7 @@ impl<'f, K: ApiObject, D: KindOf<K>> UpdateWith<'f, K, D> {
 
     async fn run(mut self) -> Result<K> {
         self.options.check().map_err(|error| self.invalid(error))?;
+        self.left = self.timeout;
         let mut old = match self.start.take() {
             Some(object) => object,
             None => Arc::new(self.read().await?),
@@ -127,7 +134,7 @@ impl<'f, K: ApiObject, D: KindOf<K>> UpdateWith<'f, K, D> {
             };
             failed += 1;
             let Some(pause) = self.policy.pause_before_next(failed) else { return Err(conflict) };
-            tokio::time::sleep(pause).await;
+            self.pause(pause).await?;
             old = Arc::new(self.read().await?);
             if uid.is_some() && old.meta().uid != uid {
                 return Err(conflict);
@@ -135,9 +142,33 @@ impl<'f, K: ApiObject, D: KindOf<K>> UpdateWith<'f, K, D> {
         }
     }
 
-    fn read(&self) -> BoxFuture<'static, Result<K>> {
+    async fn read(&mut self) -> Result<K> {
         let request: Request<K> = self.client.fetch("get", Target::object(&self.name), accept::<K>());
-        request.without_timeout().send()
+        self.send(request).await
+    }
+
+    async fn send(&mut self, request: Request<K>) -> Result<K> {
+        // Only the first request may be refused: otherwise most reads would be in vain under load.
+        let patience = if self.has_begun { None } else { self.left };
+        self.has_begun = true;
+        let outcome = request.send_within(&mut self.left, patience).await;
+        outcome.map_err(|error| if self.is_late() { self.late() } else { error })
+    }
+
+    /// Pauses within the timeout.
+    async fn pause(&mut self, pause: Duration) -> Result<()> {
+        let left = self.left.unwrap_or(Duration::MAX);
+        tokio::time::sleep(pause.min(left)).await;
+        self.left = self.left.map(|left| left.saturating_sub(pause));
+        if self.is_late() { Err(self.late()) } else { Ok(()) }
+    }
+
+    fn is_late(&self) -> bool {
+        self.left.is_some_and(|left| left.is_zero())
+    }
+
+    fn late(&self) -> Error {
+        self.error(Cause::Timeout(self.timeout.unwrap_or_default()))
     }
 
     /// Changes a copy of the object and writes the difference, if any.
@@ -148,7 +179,7 @@ impl<'f, K: ApiObject, D: KindOf<K>> UpdateWith<'f, K, D> {
         let Some(patch) = patch else { return Ok(None) };
         let call = |path| self.options.write_to(patch.to_call(path)?.accept(accept::<K>()));
         let request: Request<K> = self.client.request("update", self.target(), call);
-        request.without_timeout().send().await.map(Some)
+        self.send(request).await.map(Some)
     }
 
     fn difference(&self, old: &K, new: &K) -> Result<Option<Patch>, InvalidRequest> {
@@ -207,11 +238,7 @@ impl<'f, K: ApiObject, D: KindOf<K>> IntoFuture for UpdateWith<'f, K, D> {
     type IntoFuture = BoxFuture<'f, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        let Some(limit) = self.timeout else { return Box::pin(self.run()) };
-        Box::pin(async move {
-            let late = self.error(Cause::Timeout(limit));
-            tokio::time::timeout(limit, self.run()).await.unwrap_or(Err(late))
-        })
+        Box::pin(self.run())
     }
 }
 

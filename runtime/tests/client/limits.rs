@@ -169,9 +169,9 @@ async fn a_dropped_request_leaves_the_queue() {
     assert_eq!(seconds, [0, 1, 2, 3]);
 }
 
-/// Callers who write for 20 virtual seconds at 50 writes a second and a timeout of a second. Returns the
-/// number of writes that succeeded, and of those that the server received.
-async fn writes_of(callers: usize) -> (usize, usize) {
+/// Callers who write for 20 virtual seconds at 50 requests a second and a timeout of a second, with `update` or
+/// with `update_with`. Returns the number of writes that succeeded, and of requests that the server received.
+async fn writes_of(callers: usize, reads_first: bool) -> (usize, usize) {
     let (client, log) = in_process(|_: Received| {
         let (writer, answer) = Answer::stream();
         tokio::spawn(async move {
@@ -183,10 +183,17 @@ async fn writes_of(callers: usize) -> (usize, usize) {
     let client = RestClient::from(client).rate_limit(50.0, 1).timeout(Duration::from_secs(1));
     let client = TypedClient::<ConfigMap>::namespaced(client, "default");
     let end = Instant::now() + Duration::from_secs(20);
+    let paint = |object: &mut ConfigMap| {
+        object.data.get_or_insert_default().insert("colour".to_owned(), "green".to_owned());
+    };
     let callers = (0..callers).map(|_| async {
         let mut written = 0;
         while Instant::now() < end {
-            match client.update(&object("a")).await {
+            let outcome = match reads_first {
+                true => client.update_with("a", paint).await,
+                false => client.update(&object("a")).await,
+            };
+            match outcome {
                 Ok(_) => written += 1,
                 Err(error) => {
                     assert!(matches!(error.cause(), Cause::RateLimited { .. }), "{error}");
@@ -202,9 +209,18 @@ async fn writes_of(callers: usize) -> (usize, usize) {
 #[tokio::test(start_paused = true)]
 async fn throughput_stays_at_the_rate_limit_however_many_callers_wait_for_it() {
     for callers in [40, 60, 200] {
-        let (written, received) = writes_of(callers).await;
+        let (written, received) = writes_of(callers, false).await;
         assert_eq!(written, received, "a write of {callers} callers was sent and given up");
         assert!((980..=1060).contains(&written), "{callers} callers: {written}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_update_of_two_requests_does_not_time_out_while_it_waits_for_the_rate_limit() {
+    for callers in [20, 60, 200] {
+        let (written, received) = writes_of(callers, true).await;
+        assert!((980..=1210).contains(&received), "{callers} callers: {received}");
+        assert_eq!(written * 2, received, "no read of {callers} callers was in vain");
     }
 }
 
