@@ -4,7 +4,7 @@ use std::{net::IpAddr, time::Duration};
 
 use http::{HeaderMap, HeaderValue, Request, Response, Uri, header};
 use hyper_timeout::TimeoutConnector;
-use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::{legacy::connect::HttpConnector, proxy::matcher::Matcher};
 use kube::{
     Client, Config,
     client::{Body, ClientBuilder, ConfigExt as _, DynBody, retry::RetryPolicy},
@@ -38,9 +38,10 @@ const USER_TIMEOUT: Duration = Duration::from_secs(30);
 /// Otherwise it is the client that [`kube::Client::try_from`] makes: authentication, TLS, proxies, headers,
 /// timeouts, retries and spans are those of the configuration, with these exceptions:
 ///
-/// - Answers are never compressed.
+/// - Only streamed lists are compressed, and only those of a remote server.
 /// - [`Client::valid_until`] is always `None`.
-/// - Connections through a proxy are kube's own, without keep-alive.
+/// - Connections through a proxy are kube's own, without keep-alive and with kube's log lines.
+/// - `NO_PROXY` is compared with the address of the cluster. kube compares it with that of the proxy.
 /// - A failed attempt is logged at `DEBUG`, because the caller gets it as an error.
 ///
 /// If the program contains several crypto providers of rustls and has installed none of them as its default,
@@ -88,7 +89,7 @@ pub fn builder(config: Config) -> Result<ClientBuilder<Service>> {
     if rustls::crypto::CryptoProvider::get_default().is_none() {
         let _ = rustls::crypto::ring::default_provider().install_default();
     }
-    if config.proxy_url.is_some() {
+    if config.proxy_url.is_some() && !is_excluded_from_proxy(&config) {
         return Ok(ClientBuilder::try_from(config)?);
     }
     let is_local = is_loopback(&config.cluster_url);
@@ -142,6 +143,17 @@ pub fn builder(config: Config) -> Result<ClientBuilder<Service>> {
         .service(Transport::new(connector))
         .map_response(|response| response.map(|body| Box::new(body) as Box<DynBody>));
     Ok(ClientBuilder::new(BoxService::new(service), config.default_namespace))
+}
+
+/// Returns whether the proxy is that of the environment, which excludes the cluster from it.
+fn is_excluded_from_proxy(config: &Config) -> bool {
+    let variable = |name: &str| {
+        let values = [name.to_owned(), name.to_ascii_lowercase()].into_iter().filter_map(std::env::var_os);
+        values.filter_map(|value| value.into_string().ok()).find(|value| !value.is_empty())
+    };
+    let proxy = variable("HTTPS_PROXY").and_then(|proxy| proxy.parse().ok());
+    let Some(excluded) = variable("NO_PROXY").filter(|_| config.proxy_url == proxy) else { return false };
+    Matcher::builder().all("http://proxy").no(excluded).build().intercept(&config.cluster_url).is_none()
 }
 
 /// Returns whether a server is on this machine, by its address.

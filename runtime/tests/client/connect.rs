@@ -1,6 +1,6 @@
 //! Clients whose connections notice that their peer is gone.
 
-use std::time::Duration;
+use std::{process::Command, time::Duration};
 
 use futures::StreamExt as _;
 use genclient_runtime::{
@@ -11,6 +11,7 @@ use genclient_runtime::{
 use http::{HeaderName, HeaderValue};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Client, config::AuthInfo};
+use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::support::*;
@@ -55,6 +56,43 @@ async fn a_base_path_in_the_url_of_the_cluster_is_kept() {
 }
 
 #[tokio::test]
+#[ignore = "a process of the next test"]
+async fn child() {
+    let client = client::try_default().await.unwrap();
+    config_maps(client).get("a").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_cluster_that_no_proxy_names_is_reached_without_the_proxy_of_the_environment() {
+    let folder = tempfile::tempdir().unwrap();
+    let kubeconfig = folder.path().join("config");
+    for (excluded, is_reached) in
+        [("127.0.0.1", true), ("example.com,127.0.0.0/8", true), ("localhost", false)]
+    {
+        let server = ScriptedServer::start(script([Answer::json(config_map("a", 5))])).await;
+        let url = server.config().cluster_url.to_string();
+        let config = json!({
+            "clusters": [{"name": "test", "cluster": {"server": url}}],
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": ""}}],
+            "current-context": "test",
+        });
+        std::fs::write(&kubeconfig, config.to_string()).unwrap();
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "connect::child", "--ignored"]).env("KUBECONFIG", &kubeconfig);
+        // Nothing listens there.
+        child.env("HTTPS_PROXY", "http://localhost:1").env("NO_PROXY", excluded);
+        let ended = tokio::task::spawn_blocking(move || child.output().unwrap()).await.unwrap();
+        let said = String::from_utf8_lossy(&ended.stdout);
+        assert!(said.contains("1 passed") || said.contains("1 failed"), "{said}");
+        assert_eq!(
+            (ended.status.success(), server.log().len()),
+            (is_reached, usize::from(is_reached)),
+            "{said}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn the_timeouts_of_the_configuration_end_a_handshake_and_a_read() {
     // The kernel accepts the connection, and no server answers.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -85,7 +123,7 @@ async fn an_idle_watch_is_probed_by_the_kernel() {
 const CLIENTS: [fn(&ScriptedServer) -> Client; 2] = [ScriptedServer::client, ScriptedServer::kubes_client];
 
 #[tokio::test]
-async fn a_dropped_watch_closes_its_connection_also_while_it_rests() {
+async fn a_dropped_watch_closes_its_connection_also_between_events() {
     for connect in CLIENTS {
         for busy in [false, true] {
             let (writer, answer) = Answer::stream();
@@ -153,9 +191,11 @@ fn keepalive_timers(port: u16) -> usize {
         .count()
 }
 
-/// Answers to a watch that starts at version 5, each with the versions that are read before the watch resumes. An
-/// answer is written in pieces; the connection is closed after the last one.
-fn odd_answers() -> Vec<(&'static str, Vec<Vec<u8>>, &'static [u64])> {
+/// What an answer does, the pieces in which it is written, and the versions that are read before the watch resumes.
+type OddAnswer = (&'static str, Vec<Vec<u8>>, &'static [u64]);
+
+/// Answers to a watch that starts at version 5. The connection is closed after the last piece.
+fn odd_answers() -> Vec<OddAnswer> {
     let chunk = |text: &str| format!("{:x}\r\n{text}\r\n", text.len());
     let event = |version| line(&bookmark(version));
     let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
