@@ -577,6 +577,26 @@ async fn no_transform_runs_after_a_shutdown() {
     assert_eq!(runs.load(Ordering::SeqCst), at_shutdown);
 }
 
+#[test]
+fn a_shutdown_does_not_wait_for_decoding_that_no_thread_has_begun() {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap();
+    let (release, blocked) = std::sync::mpsc::channel::<()>();
+    runtime.spawn_blocking(move || blocked.recv());
+    runtime.block_on(async {
+        let (client, log) = in_process(|_: Received| Answer::text(200, many(2_000)));
+        let factory: InformerFactory = InformerFactory::builder(client).build();
+        factory.informer::<ConfigMap>();
+        factory.start();
+        while log.len() == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        tokio::time::timeout(DEADLINE, factory.shutdown()).await.expect("nothing of the informer runs");
+    });
+    drop(release);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_handler_that_shuts_its_own_factory_down_waits_for_itself_and_for_nobody_else() {
     let (factory, _log) = factory_over(one_of_each);
