@@ -13,6 +13,7 @@ use std::{
 
 use genclient_runtime::{
     Error,
+    backoff::BackoffConfig,
     object::{CacheObject, Watched},
     reflector::{
         Delta, DeltaSink, Problem, Reflector, ReflectorConfig, ReflectorState, Scope, SinkClosed, Transform,
@@ -292,7 +293,7 @@ async fn a_streamed_list_is_complete_at_its_closing_bookmark_and_continues_as_a_
     let request = &log.all()[0];
     assert_eq!(request.query("resourceVersionMatch"), Some("NotOlderThan"));
     assert_eq!(request.query("allowWatchBookmarks"), Some("true"));
-    assert_eq!(request.headers["accept-encoding"], "identity");
+    assert_eq!(request.headers["accept-encoding"], "gzip", "a list may be compressed");
     let timeout: u64 = request.query("timeoutSeconds").unwrap().parse().unwrap();
     assert!((300..=600).contains(&timeout));
 }
@@ -523,12 +524,16 @@ async fn a_missing_resource_is_reported_in_words_waited_for_and_then_listed() {
     assert_eq!(errors.load(Ordering::SeqCst), 5);
 }
 
-/// Counts the warnings of this crate on the current thread.
+/// Counts the warnings of this crate, and the errors of any crate, on the current thread.
 struct Warnings(Arc<AtomicUsize>);
 
 impl tracing::Subscriber for Warnings {
     fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
-        *metadata.level() == tracing::Level::WARN && metadata.target().starts_with("genclient_runtime")
+        match *metadata.level() {
+            tracing::Level::ERROR => true,
+            tracing::Level::WARN => metadata.target().starts_with("genclient_runtime"),
+            _ => false,
+        }
     }
 
     fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
@@ -559,6 +564,51 @@ async fn each_state_is_logged_once() {
     for (expected, logged) in [(Problem::Absent, 1), (Problem::Forbidden, 2)] {
         running.state.wait_for(|state| problem(state) == Some(expected)).await.unwrap();
         tokio::time::sleep(Duration::from_secs(5)).await;
+        assert_eq!(warnings.load(Ordering::SeqCst), logged);
+    }
+}
+
+#[tokio::test]
+async fn failed_attempts_of_a_client_are_no_errors_in_the_log() {
+    let warnings = Arc::new(AtomicUsize::new(0));
+    let _guard = tracing::subscriber::set_default(Warnings(warnings.clone()));
+    // Nothing listens there.
+    let client = genclient_runtime::client::connect(kube::Config::new("http://127.0.0.1:1".parse().unwrap()));
+    let (quick, attempts) = (Duration::from_millis(1), Arc::new(AtomicUsize::new(0)));
+    let counting = attempts.clone();
+    let backoff = BackoffConfig::new(quick, quick);
+    let hook = move |_: &Error| _ = counting.fetch_add(1, Ordering::SeqCst);
+    let _running = run(
+        client.unwrap(),
+        config(|config| {
+            config.list.backoff = backoff;
+            config.on_error = Some(Arc::new(hook));
+        }),
+    );
+    while attempts.load(Ordering::SeqCst) < 5 {
+        tokio::time::sleep(quick).await;
+    }
+    assert_eq!(warnings.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_invalid_object_is_logged_again_only_after_it_was_valid() {
+    let warnings = Arc::new(AtomicUsize::new(0));
+    let _guard = tracing::subscriber::set_default(Warnings(warnings.clone()));
+    let (writer, answer) = Answer::stream();
+    let (client, _log) = in_process(script([Answer::json(list(10, [])), answer]));
+    let mut running = run(client, paged());
+    running.view.reach(10).await;
+    for (event, logged) in [
+        (added(invalid_config_map("a", 11)), 1),
+        (modified(invalid_config_map("a", 12)), 1),
+        (modified(config_map("a", 13)), 1),
+        (modified(invalid_config_map("a", 14)), 2),
+        (deleted(invalid_config_map("a", 15)), 2),
+        (added(invalid_config_map("a", 16)), 3),
+    ] {
+        writer.event(event);
+        running.view.next().await;
         assert_eq!(warnings.load(Ordering::SeqCst), logged);
     }
 }

@@ -19,7 +19,7 @@ use crate::{
         REFLECTOR_LIST_DURATION, REFLECTOR_LISTED_OBJECTS, REFLECTOR_LISTS, REFLECTOR_WATCHES,
         resource_labels,
     },
-    object::ObjectKey,
+    object::{CacheObject, ObjectKey},
     panics,
     wire::Collection,
 };
@@ -123,13 +123,23 @@ impl Report {
         tracing::debug!(version, "watching");
     }
 
-    pub(super) fn events<K>(&self, batch: &[Delta<K>]) {
+    pub(super) fn events<K: CacheObject>(&self, batch: &[Delta<K>]) {
         self.metrics.events.increment(batch.len() as u64);
         self.heard();
         for delta in batch {
-            if let Delta::Invalid(object) = delta {
-                self.metrics.invalid.increment(1);
-                self.log_invalid(object);
+            match delta {
+                Delta::Invalid(object) => {
+                    self.metrics.invalid.increment(1);
+                    self.log_invalid(object);
+                }
+                Delta::Upsert(object) | Delta::Delete(object) => {
+                    let mut logged = self.logged_invalid.lock();
+                    if !logged.is_empty() {
+                        logged.remove(&ObjectKey::of(&**object));
+                    }
+                }
+                Delta::DeleteInvalid(object) => _ = self.logged_invalid.lock().remove(&object.key),
+                _ => {}
             }
         }
     }
@@ -200,7 +210,8 @@ impl Report {
         }
     }
 
-    /// Logs why an object does not decode, until it is listed again or fails for another reason.
+    /// Logs why an object does not decode. The same reason is logged again only after the object was listed, decoded
+    /// or deleted.
     fn log_invalid(&self, object: &InvalidObject) {
         let mut logged = self.logged_invalid.lock();
         if logged.get(&object.key) == Some(&object.error) {
