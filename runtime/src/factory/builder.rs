@@ -118,7 +118,8 @@ impl<F: From<InformerFactory>> InformerFactoryBuilder<F> {
     }
 
     /// Sets a function that changes each object of one type before it is cached, typically to drop fields
-    /// that are never read. It must not change the name, namespace, uid and resource version.
+    /// that are never read. It must not change the name, namespace, uid and resource version. It must not
+    /// block: small batches are decoded and transformed on the runtime's async threads.
     #[must_use]
     pub fn transform<K: Decodable>(self, transform: impl Fn(&mut K) + Send + Sync + 'static) -> Self {
         self.set_transform(Transform::new(transform))

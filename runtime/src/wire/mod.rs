@@ -3,7 +3,8 @@
 //! - These requests are not retried by kube, whose default configuration repeats a request that is
 //!   answered with 429, 503 or 504 up to 15 times, including the opening of a watch. A cache must see
 //!   each refusal, honour its `Retry-After`, and report what it waits for.
-//! - Watches ask for `Accept-Encoding: identity`: compression delays small events.
+//! - Watches ask for `Accept-Encoding: identity`, because compression delays small events. Lists that a remote
+//!   server streams may be compressed.
 //! - Objects are requested without managedFields unless they are kept.
 //! - Silence is limited, not duration: a slow list or watch may continue as long as bytes arrive, and a
 //!   dead connection is given up. See [`Timeouts`].

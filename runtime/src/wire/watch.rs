@@ -126,8 +126,8 @@ impl Watch {
             if self.is_full() || self.gathered_bytes == before {
                 return;
             }
-            // Another task polls the connection and passes on one chunk at a time. Let it run: decoding and
-            // applying many lines at once is several times faster than line by line.
+            // Unless the client is one of `connect`, another task polls the connection and passes on one chunk at a
+            // time. Let it run: decoding and applying many lines at once is several times faster than line by line.
             tokio::task::yield_now().await;
         }
     }
