@@ -12,14 +12,14 @@
 
 use std::{
     ffi::OsString,
-    fmt,
+    fmt, fs,
     io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write},
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Stdio},
     sync::mpsc::{self, RecvTimeoutError},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use parking_lot::Mutex;
@@ -76,6 +76,24 @@ impl Program {
         let log = self.log();
         let tail = tail(&log).unwrap_or_else(|error| format!("(the log cannot be read: {error})"));
         Error::Start { server: self.name, reason: reason.into(), log, tail }
+    }
+}
+
+/// Waits until every thread of a process has stopped: on a busy machine some still run after the signal was sent.
+/// Without `/proc` there is nothing to look at.
+fn wait_for_stop(pid: u32) {
+    let has_stopped = |task: io::Result<fs::DirEntry>| {
+        let stat = task.and_then(|task| fs::read_to_string(task.path().join("stat"))).unwrap_or_default();
+        // The state follows the name of the program, which is in parentheses. A thread may have ended meanwhile.
+        stat.rsplit_once(") ").is_none_or(|(_, state)| state.starts_with(['T', 't', 'Z', 'X']))
+    };
+    let deadline = Instant::now() + SIGNAL;
+    while Instant::now() < deadline {
+        let Ok(mut tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return };
+        if tasks.all(has_stopped) {
+            return;
+        }
+        thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -161,7 +179,7 @@ impl Process {
         self.exit.borrow().is_some()
     }
 
-    /// Sends a signal to the server, and returns when it has been sent.
+    /// Sends a signal to the server, and returns when it has been sent. A server that is told to stop has stopped.
     pub(crate) fn signal(&mut self, signal: Signal) -> Result<(), Error> {
         let not_running = || Error::NotRunning { server: self.program.name };
         if self.exit.borrow().is_some() {
@@ -170,6 +188,10 @@ impl Process {
         let Some(commands) = &mut self.commands else { return Err(not_running()) };
         writeln!(commands, "{signal}").and_then(|()| commands.flush()).map_err(|_| not_running())?;
         match self.sent.get_mut().recv_timeout(SIGNAL) {
+            Ok(()) if matches!(signal, Signal::Stop) => {
+                wait_for_stop(self.pid);
+                Ok(())
+            }
             Ok(()) => Ok(()),
             // The server has ended meanwhile, which is the most that a signal can do.
             Err(RecvTimeoutError::Disconnected) => Ok(()),
