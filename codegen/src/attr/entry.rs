@@ -61,13 +61,24 @@ pub(crate) fn entries(cx: &Ctxt, tokens: TokenStream) -> Vec<Entry> {
     pieces(tokens).into_iter().filter_map(|piece| cx.ok(Entry::parse(piece))).collect()
 }
 
-/// The tokens between the commas, without a last empty piece.
+/// The tokens between the commas, without a last empty piece. A comma between the angle brackets of generic arguments
+/// separates nothing.
 fn pieces(tokens: TokenStream) -> Vec<TokenStream> {
     let mut pieces = Vec::new();
     let mut current = TokenStream::new();
+    let (mut depth, mut before) = (0_usize, [' '; 2]);
     for tree in tokens {
+        let punct = if let TokenTree::Punct(punct) = &tree { punct.as_char() } else { ' ' };
+        match (punct, before) {
+            ('<', [':', ':']) => depth += 1,
+            ('<', _) if depth > 0 => depth += 1,
+            ('>', [_, '-' | '=']) => {}
+            ('>', _) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        before = [before[1], punct];
         match &tree {
-            TokenTree::Punct(punct) if punct.as_char() == ',' => {
+            TokenTree::Punct(punct) if punct.as_char() == ',' && depth == 0 => {
                 // An empty piece is kept with its comma, so that the error has a place.
                 if current.is_empty() {
                     current.extend([tree]);
@@ -289,5 +300,23 @@ impl Parse for Number {
         let sign = if minus.is_some() { "-" } else { "" };
         let number = format!("{sign}{}", digits.base10_digits()).parse();
         number.map(Self).map_err(|why| syn::Error::new(digits.span(), why))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comma_between_generic_arguments_separates_nothing() {
+        for (text, expected) in [
+            ("a, b = 1,", 2),
+            ("a = f::<B, C>(), d", 2),
+            ("a = f::<B, g::<C, D>>(), d", 2),
+            ("a = f::<fn(u8) -> u8, C>()", 1),
+            ("a = x < y, b = z > w", 2),
+        ] {
+            assert_eq!(pieces(text.parse().unwrap()).len(), expected, "{text}");
+        }
     }
 }

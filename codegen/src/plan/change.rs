@@ -7,7 +7,7 @@ use std::{
 
 use similar::TextDiff;
 
-use super::{Error, read, show, staging::Folders};
+use super::{Error, read, show, staging::Folders, with_unix_ends};
 use crate::files::is_absent;
 
 /// A file that is written, changed or removed.
@@ -54,7 +54,8 @@ impl Change {
             Some(_) => format!("{side}/{}", self.shown),
             None => "/dev/null".to_owned(),
         };
-        TextDiff::from_lines(self.old.as_deref().unwrap_or(""), self.new.as_deref().unwrap_or(""))
+        let old = with_unix_ends(self.old.as_deref().unwrap_or(""));
+        TextDiff::from_lines(&old, self.new.as_deref().unwrap_or(""))
             .unified_diff()
             .header(&name(&self.old, "a"), &name(&self.new, "b"))
             .to_string()

@@ -57,7 +57,7 @@ impl Plan {
         let generated: BTreeSet<String> = files.iter().map(|file| file.path.clone()).collect();
         for file in files {
             match read(&package.join(&file.path))? {
-                Some(old) if old == file.text => self.unchanged += 1,
+                Some(old) if is_same(&old, &file.text) => self.unchanged += 1,
                 Some(old) if !is_generated(&old) => {
                     let shown = show(shown, &file.path);
                     return Err(Error::new(format!(
@@ -200,6 +200,11 @@ impl Written {
         self.made.unmake();
     }
 
+    /// The paths of the files that were removed.
+    pub fn removed(&self) -> impl Iterator<Item = &str> {
+        self.changes.iter().filter(|change| change.new.is_none()).map(|change| &*change.shown)
+    }
+
     /// How many files were written and removed.
     pub fn count(&self) -> Count {
         Count::of(&self.changes, self.unchanged)
@@ -241,6 +246,16 @@ fn show(package: &str, file: &str) -> String {
         "" => file.to_owned(),
         package => format!("{package}/{file}"),
     }
+}
+
+/// Returns whether a file is as it was generated. A checkout may have other line ends.
+fn is_same(old: &str, new: &str) -> bool {
+    old == new || old.contains('\r') && with_unix_ends(old) == new
+}
+
+/// Replaces the line ends of Windows.
+fn with_unix_ends(text: &str) -> String {
+    text.replace("\r\n", "\n")
 }
 
 /// Whether the generator wrote this text: its header is in the first line.
@@ -334,6 +349,20 @@ mod tests {
         written.undo();
         assert_eq!(tree(folder.path()), before);
         assert!(!folder.path().join("src/a").exists());
+    }
+
+    #[test]
+    fn a_checkout_with_the_line_ends_of_windows_is_up_to_date() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = vec![file("src/a.rs", "one\ntwo\n")];
+        drop(plan(folder.path(), files.clone()).write(&AtomicBool::new(false)).unwrap());
+        let path = folder.path().join("src/a.rs");
+        let text = fs::read_to_string(&path).unwrap().replace('\n', "\r\n");
+        fs::write(&path, text).unwrap();
+        assert!(plan(folder.path(), files).is_empty());
+        let changed = plan(folder.path(), vec![file("src/a.rs", "one\nthree\n")]);
+        let lines = changed.diff().lines().filter(|line| line.starts_with(['+', '-'])).count();
+        assert_eq!(lines, 4, "two names and one line: {}", changed.diff());
     }
 
     #[test]

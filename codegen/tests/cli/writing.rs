@@ -65,10 +65,9 @@ fn a_renamed_kind_leaves_no_orphan_and_its_hand_written_neighbours() {
         workspace.write(path, "// written by hand\n");
     }
     workspace.write("apis/src/lib.rs", &module("a.example.com/v1", &kind("Subnet")));
-    assert!(
-        workspace.generate().stderr.contains(" 5 removed"),
-        "two clients, apply configuration, lister and informer"
-    );
+    let said = workspace.generate().stderr;
+    assert!(said.contains(" 5 removed"), "two clients, apply configuration, lister and informer");
+    assert!(said.contains("removed `generated/client/src/listers/a/v1/network.rs`"), "{said}");
     let tree = workspace.tree();
     assert!(!tree.keys().any(|path| path.to_string_lossy().contains("network")));
     assert!(tree.contains_key(Path::new("generated/client/src/listers/a/v1/subnet.rs")));

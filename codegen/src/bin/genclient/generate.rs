@@ -32,6 +32,9 @@ const FINE: u8 = 0;
 /// `--check` found generated files that are not what the sources say.
 const STALE: u8 = 1;
 
+/// The most removed files that are named.
+const MOST_REMOVED: usize = 20;
+
 /// What one client consists of.
 struct Client<'a> {
     config: &'a ClientConfig,
@@ -53,7 +56,7 @@ pub(crate) fn run(folder: &Path, config: &Config, options: &GenerateArgs) -> Res
     let only_reads = options.check || options.dry_run;
     // Taken before the sources are read: what is written last is then what was read last.
     let _locks = locks(folder, config, only_reads)?;
-    let clients = clients(folder, config)?;
+    let clients = clients(folder, config, only_reads)?;
     if only_reads { show(config, options, clients) } else { write(config, options, clients) }
 }
 
@@ -81,11 +84,11 @@ fn locks(folder: &Path, config: &Config, only_reads: bool) -> Result<Vec<Lock>, 
 }
 
 /// Renders every client, or says what is wrong with any of them.
-fn clients<'a>(folder: &Path, config: &'a Config) -> Result<Vec<Client<'a>>, Failure> {
+fn clients<'a>(folder: &Path, config: &'a Config, only_reads: bool) -> Result<Vec<Client<'a>>, Failure> {
     let mut clients = Vec::new();
     let mut failures = Vec::new();
     for client in &config.clients {
-        match load(folder, config, client) {
+        match load(folder, config, client, only_reads) {
             Ok(client) => clients.push(client),
             Err(failure) => failures.push(failure),
         }
@@ -135,8 +138,13 @@ fn keep_apart(clients: &mut [Client<'_>]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn load<'a>(folder: &Path, config: &Config, client: &'a ClientConfig) -> Result<Client<'a>, Failure> {
-    let (layout, sources) = read(folder, client)?;
+fn load<'a>(
+    folder: &Path,
+    config: &Config,
+    client: &'a ClientConfig,
+    only_reads: bool,
+) -> Result<Client<'a>, Failure> {
+    let (layout, sources) = read(folder, client, only_reads)?;
     let package = folder.join(&layout.package);
     version::check(&package)?;
     match generate(&sources, &layout, config, client) {
@@ -165,11 +173,15 @@ fn made(sources: &Sources, client: &ClientConfig) -> Made {
 }
 
 /// Where a client's code goes, and its sources.
-pub(crate) fn read(folder: &Path, client: &ClientConfig) -> Result<(Layout, Sources), Failure> {
+pub(crate) fn read(
+    folder: &Path,
+    client: &ClientConfig,
+    only_reads: bool,
+) -> Result<(Layout, Sources), Failure> {
     let reader = Folder(folder.to_path_buf());
     let failed = |error| Failure::sources(Sources::default(), vec![error]);
     let layout = Layout::find(&reader, client).map_err(failed)?;
-    let packages = metadata::packages(folder, client, &layout)?;
+    let packages = metadata::packages(folder, client, &layout, only_reads)?;
     let sources = layout.sources(&reader, client, &packages).map_err(failed)?;
     Ok((layout, sources))
 }
@@ -214,9 +226,10 @@ impl Client<'_> {
         &self,
         plan: &mut Plan,
         config: &Config,
+        only_reads: bool,
         interrupted: &AtomicBool,
     ) -> Result<(), Failure> {
-        let files = crds::manifests(&self.package, &self.layout, &config.command, interrupted)?;
+        let files = crds::manifests(&self.package, &self.layout, &config.command, only_reads, interrupted)?;
         Ok(plan.compare(&self.package, &self.layout.package, &["crds".to_owned()], files)?)
     }
 
@@ -242,7 +255,7 @@ fn show(config: &Config, options: &GenerateArgs, mut clients: Vec<Client<'_>>) -
         if !prints {
             client.compare_no_crds(&mut plan, options)?;
         } else if code_is_fresh {
-            client.compare_crds(&mut plan, config, &interrupted)?;
+            client.compare_crds(&mut plan, config, true, &interrupted)?;
         } else {
             // The code prints the manifests, and what is there is not the code that would be.
             note(&format!(
@@ -278,7 +291,7 @@ fn write(config: &Config, options: &GenerateArgs, mut clients: Vec<Client<'_>>) 
         let mut plan = Plan::default();
         for (client, prints) in clients.iter().zip(&printing) {
             if *prints {
-                client.compare_crds(&mut plan, config, &interrupted)?;
+                client.compare_crds(&mut plan, config, false, &interrupted)?;
             } else {
                 client.compare_no_crds(&mut plan, options)?;
             }
@@ -287,6 +300,7 @@ fn write(config: &Config, options: &GenerateArgs, mut clients: Vec<Client<'_>>) 
     };
     match manifests() {
         Ok(manifests) => {
+            note_removed(code.removed().chain(manifests.removed()));
             note(&summary(code.count() + manifests.count(), ""));
             Ok(FINE)
         }
@@ -294,6 +308,15 @@ fn write(config: &Config, options: &GenerateArgs, mut clients: Vec<Client<'_>>) 
             code.undo();
             Err(failure)
         }
+    }
+}
+
+/// Names the files that were removed, because one of them can be an edited copy. A removed group has many.
+fn note_removed<'a>(mut paths: impl Iterator<Item = &'a str>) {
+    paths.by_ref().take(MOST_REMOVED).for_each(|path| note(&format!("removed `{path}`")));
+    let more = paths.count();
+    if more > 0 {
+        note(&format!("removed {more} more"));
     }
 }
 
