@@ -11,7 +11,7 @@ use crate::{
     model::{Group, Method, Model, Resource, Shared, TypePath, Version},
     names::{self, Name},
     parse::{Declarations, Found, GroupVersion},
-    source::{Location, PublicPaths, Resolved, Sources, locate},
+    source::{Location, PublicPaths, Resolved, SourceCrate, Sources, locate},
 };
 
 /// A kind, from whichever front end, and the group and version that it belongs to.
@@ -40,6 +40,19 @@ pub(crate) fn lower(sources: &Sources, declarations: &Declarations, cx: &Ctxt<Op
     model
 }
 
+/// Whether a type of a crate is deprecated.
+fn has_deprecated(krate: &SourceCrate) -> bool {
+    krate.root.walk().flat_map(|module| &module.items).any(|item| {
+        let attributes = match item {
+            syn::Item::Struct(item) => &item.attrs,
+            syn::Item::Enum(item) => &item.attrs,
+            syn::Item::Type(item) => &item.attrs,
+            _ => return false,
+        };
+        attributes.iter().any(|attribute| attribute.path().is_ident("deprecated"))
+    })
+}
+
 /// Sorts the kinds into groups and versions and gives them their names in generated code.
 fn gather(kinds: Vec<Kind>, sources: &Sources, cx: &Ctxt<Option<Location>>) -> Model {
     let idents = group_idents(&kinds, cx);
@@ -66,7 +79,11 @@ fn gather(kinds: Vec<Kind>, sources: &Sources, cx: &Ctxt<Option<Location>>) -> M
             }),
         }
     }
-    let mut model = Model { groups: groups.into_values().collect(), apply: Vec::new() };
+    let mut model = Model {
+        groups: groups.into_values().collect(),
+        apply: Vec::new(),
+        has_deprecated: sources.crates.iter().any(has_deprecated),
+    };
     model.groups.sort_by(|a, b| a.ident.cmp(&b.ident));
     for group in &mut model.groups {
         group.versions.sort_by(|a, b| a.ident.cmp(&b.ident));

@@ -22,6 +22,8 @@ pub struct Model {
     pub groups: Vec<Group>,
     /// The types of apply configurations. A field refers to one by its number.
     pub apply: Vec<ApplyType>,
+    /// Whether a type of the sources is deprecated, so that code that names it has to allow that.
+    pub has_deprecated: bool,
 }
 
 /// An API group.

@@ -182,6 +182,8 @@ impl Parser<'_> {
 
 /// What is there or not, and only the compiler knows which.
 fn unknown_condition(at: Location, what: &str) -> Error {
-    Error::new(Some(at), format!("`{what}` depends on a condition that only the compiler can evaluate"))
-        .help("`cfg(test)` is skipped; move annotated types out of any other `cfg`")
+    Error::new(Some(at), format!("`{what}` depends on a condition that only the compiler can evaluate")).help(
+        "`cfg(test)` is skipped, and `cfg(feature = …)` is known if the source is a dependency, \
+             `{ package = \"…\" }`; move annotated types out of any other `cfg`",
+    )
 }

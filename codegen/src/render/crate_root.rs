@@ -58,7 +58,10 @@ pub(super) fn render(model: &Model, client: &ClientConfig, files: &mut Files<'_>
         let module = format_ident!("{name}");
         // The formatter of generated code is not rustfmt, which is kept from it here.
         let skip = (*name != "expansions").then(|| quote!(#[rustfmt::skip]));
-        quote!(#condition #skip pub mod #module;)
+        // Callers are warned where they name the type themselves.
+        let allow = (model.has_deprecated && *name != "expansions")
+            .then(|| quote!(#[allow(deprecated, reason = "a type is deprecated")]));
+        quote!(#condition #allow #skip pub mod #module;)
     });
     files.add_at(files.layout.root(), &docs, files.uses([]), quote!(#(#modules)*));
 }

@@ -31,8 +31,16 @@ pub struct Package {
     pub library: Option<PackageLibrary>,
     /// The features that the graph enables.
     pub features: BTreeSet<String>,
-    /// The ids of the packages that it depends on.
-    dependencies: Vec<String>,
+    /// The packages that it depends on.
+    dependencies: Vec<Used>,
+}
+
+/// A package that another one depends on.
+#[derive(Clone, Debug)]
+struct Used {
+    id: String,
+    /// Whether its library uses it, not only its tests or its build script.
+    by_library: bool,
 }
 
 /// The library of a package.
@@ -65,7 +73,7 @@ impl Packages {
                 folder: package.manifest_path.parent()?.to_path_buf(),
                 library,
                 features: node.features,
-                dependencies: node.deps.into_iter().map(|dependency| dependency.pkg).collect(),
+                dependencies: node.deps.into_iter().map(Used::from).collect(),
             };
             Some((package.id, found))
         });
@@ -86,6 +94,11 @@ impl Packages {
             Some(own) => self.dependencies(own, name),
             None => self.named(name),
         };
+        if let Some(own) = own.filter(|own| found.is_empty() && self.uses_elsewhere(own, name)) {
+            let message = format!("`{name}` is only a dev- or build-dependency of `{}`", own.name);
+            let help = format!("the generated code needs it: `cargo add --package {} {name}`", own.name);
+            return Err(Error::new(None, message).help(help));
+        }
         let of = own.map_or("the workspace".to_owned(), |own| format!("`{}`", own.name));
         match &found[..] {
             [only] => self.check_kube(only).map(|()| *only),
@@ -148,10 +161,17 @@ impl Packages {
         self.packages.values().filter(|package| package.name == name).collect()
     }
 
-    /// The packages of this name that another one depends on itself.
+    /// The packages of this name that the library of another one depends on itself.
     fn dependencies(&self, of: &Package, name: &str) -> Vec<&Package> {
-        let packages = of.dependencies.iter().filter_map(|id| self.packages.get(id));
+        let used = of.dependencies.iter().filter(|used| used.by_library);
+        let packages = used.filter_map(|used| self.packages.get(&used.id));
         packages.filter(|package| package.name == name).collect()
+    }
+
+    /// Whether the tests or the build script of a package use one of this name.
+    fn uses_elsewhere(&self, package: &Package, name: &str) -> bool {
+        let mut packages = package.dependencies.iter().filter_map(|used| self.packages.get(&used.id));
+        packages.any(|package| package.name == name)
     }
 
     /// The kube that a package depends on itself.
@@ -218,6 +238,22 @@ struct Node {
 #[derive(Deserialize)]
 struct Dependency {
     pkg: String,
+    /// Empty if cargo is too old to say.
+    #[serde(default)]
+    dep_kinds: Vec<DependencyKind>,
+}
+
+#[derive(Deserialize)]
+struct DependencyKind {
+    /// `dev`, `build`, or nothing for a dependency of the library.
+    kind: Option<String>,
+}
+
+impl From<Dependency> for Used {
+    fn from(Dependency { pkg, dep_kinds }: Dependency) -> Self {
+        let by_library = dep_kinds.is_empty() || dep_kinds.iter().any(|used| used.kind.is_none());
+        Self { id: pkg, by_library }
+    }
 }
 
 #[cfg(test)]
@@ -235,12 +271,21 @@ mod tests {
 
     /// A graph of the packages `own` and `runtime`, and of two versions of kube.
     fn graph(extra: &str) -> Packages {
+        graph_with(extra, None)
+    }
+
+    /// The same graph, in which `own` uses `extra` as this kind of dependency.
+    fn graph_with(extra: &str, kind: Option<&str>) -> Packages {
         let package = |name: &str, version: &str, dependencies: &[&str]| {
             let listed = serde_json::json!({
                 "id": format!("{name} {version}"), "name": name, "version": version,
                 "manifest_path": format!("/{name}-{version}/Cargo.toml"), "targets": [],
             });
-            let deps: Vec<_> = dependencies.iter().map(|id| serde_json::json!({ "pkg": id })).collect();
+            let dependency = |id: &&str| {
+                let kind = kind.filter(|_| *id == extra);
+                serde_json::json!({ "pkg": id, "dep_kinds": [{ "kind": kind, "target": null }] })
+            };
+            let deps: Vec<_> = dependencies.iter().map(dependency).collect();
             (listed, serde_json::json!({ "id": format!("{name} {version}"), "features": [], "deps": deps }))
         };
         let (packages, nodes): (Vec<_>, Vec<_>) = [
@@ -270,5 +315,15 @@ mod tests {
             error.message,
             "`old-kinds 2.0.0` stands on kube 0.99.0, and `genclient-runtime` on kube 5.0.0"
         );
+    }
+
+    #[test]
+    fn a_dependency_of_tests_or_of_the_build_script_is_not_enough() {
+        for kind in ["dev", "build"] {
+            let error = graph_with("old-kinds 2.0.0", Some(kind)).find("old-kinds").unwrap_err();
+            assert_eq!(error.message, "`old-kinds` is only a dev- or build-dependency of `own`");
+            let help = "the generated code needs it: `cargo add --package own old-kinds`";
+            assert_eq!(error.help.as_deref(), Some(help));
+        }
     }
 }

@@ -586,6 +586,21 @@ fn sources_refused(name: &str, sources: &str) {
 }
 
 #[test]
+fn a_command_that_writes_nothing_writes_no_lock_file_either() {
+    let workspace = Workspace::new(&module("a.example.com/v1", &kind("Network")));
+    workspace.write("Cargo.toml", "[workspace]\nmembers = [\"apis\"]\nresolver = \"3\"\n");
+    workspace.write("apis/Cargo.toml", "[package]\nname = \"sample-apis\"\nedition = \"2024\"\n");
+    let client = "[[client]]\noutput = \"client\"\nsources = [{ package = \"sample-apis\" }]\ncrds = false\n";
+    workspace.write("genclient.toml", client);
+    for arguments in [&["list"][..], &["generate", "--check"], &["generate", "--dry-run"]] {
+        let run = workspace.run(arguments);
+        assert_eq!(run.code, 2, "{arguments:?}");
+        assert!(run.stderr.contains("`Cargo.lock` is missing or out of date"), "{}", run.stderr);
+        assert!(!workspace.path("Cargo.lock").exists(), "{arguments:?}");
+    }
+}
+
+#[test]
 fn a_package_that_is_not_a_dependency_is_refused() {
     sources_refused("no_dependency", "{ package = \"gateway-api\" }");
     sources_refused("misspelt_dependency", "{ package = \"sample-api\" }");

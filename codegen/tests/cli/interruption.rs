@@ -201,12 +201,28 @@ fn crds_that_cannot_be_printed_leave_everything_as_it_was() {
 
 #[test]
 fn crds_that_are_wrong_are_told_from_code_that_does_not_compile() {
-    let workspace = with_cargo("echo 'Error: no such field' >&2; exit 1");
+    let workspace = with_cargo("[ $1 = build ] && exit 0; echo 'Error: no such field' >&2; exit 1");
     let cargo = workspace.path("cargo.sh");
     let run = workspace.run_with(&["generate"], &[("CARGO", cargo.to_str().unwrap())]);
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("the API server would refuse the CRDs"), "{}", run.stderr);
     assert!(!workspace.path("client").exists());
+}
+
+#[test]
+fn a_schema_that_cannot_be_written_is_told_from_code_that_does_not_compile() {
+    let panics = "[ $1 = build ] && exit 0; echo 'Property \"type\" has the schema' >&2; exit 101";
+    let workspace = with_cargo(panics);
+    let cargo = workspace.path("cargo.sh");
+    let run = workspace.run_with(&["generate"], &[("CARGO", cargo.to_str().unwrap())]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("the schema of a kind cannot be written as a CRD"), "{}", run.stderr);
+    assert!(run.stderr.contains("`#[serde(tag = …)]`"), "{}", run.stderr);
+    assert!(!workspace.path("client").exists());
+    // rustup ends with 1 if a toolchain is missing, as the program does.
+    workspace.write("cargo.sh", "#!/bin/sh\nexit 1\n");
+    let run = workspace.run_with(&["generate"], &[("CARGO", cargo.to_str().unwrap())]);
+    assert!(run.stderr.contains("does not compile"), "{}", run.stderr);
 }
 
 #[test]

@@ -412,8 +412,10 @@ fn verbs() -> Vec<Crate> {
     };
     let krate = |items: String, kind: Kind| Crate::new(&module("a.example.com/v1", &items)).accepted([kind]);
     let plain = Kind::new("a.example.com/v1", "a_v1", "Network", "networks");
+    let old = "#[deprecated(note = \"old\")] #[genclient(only_verbs(get, list))]";
     let mut crates = vec![
         krate(kind("Network", ""), plain.clone()),
+        krate(kind("Network", old), plain.clone().verbs(&["get", "list"])),
         krate(kind("Network", "#[genclient(cluster_scoped)]"), plain.clone().cluster()),
         krate(status(""), plain.clone().verbs(VERBS)),
         krate(status("#[genclient(cluster_scoped)]"), plain.clone().cluster().verbs(VERBS)),

@@ -20,6 +20,7 @@ pub(crate) fn manifests(
     package: &Path,
     layout: &Layout,
     command: &str,
+    only_reads: bool,
     interrupted: &AtomicBool,
 ) -> Result<Vec<GeneratedFile>, Failure> {
     if !finds_program(package) {
@@ -30,7 +31,7 @@ pub(crate) fn manifests(
         .help("add `[[example]]` with `name = \"crds\"` to its Cargo.toml, or set `crds = false`"));
     }
     note(&format!("compiling `{}` to print its CRDs", layout.crate_name));
-    let printed = run(package, interrupted)?;
+    let printed = run(package, only_reads, interrupted)?;
     documents(&printed)
         .iter()
         .map(|document| {
@@ -85,18 +86,52 @@ fn finds_program(package: &Path) -> bool {
     })
 }
 
+/// Says why the program did not print the CRDs. Its own exit code can also be cargo's.
+fn failure(package: &Path, only_reads: bool, code: Option<i32>) -> Failure {
+    let mut cargo = cargo("build", package, only_reads);
+    cargo.arg("--quiet").stdout(Stdio::null()).stderr(Stdio::null());
+    if !cargo.status().is_ok_and(|status| status.success()) {
+        return Failure::message("the generated package does not compile, so its CRDs cannot be written")
+            .help(match only_reads {
+                true => "cargo's errors are above; if `Cargo.lock` has to change, run `genclient generate`",
+                false => "cargo's errors are above; `genclient generate --no-crds` generates the code alone",
+            });
+    }
+    match code {
+        Some(1) => Failure::message("the API server would refuse the CRDs of the generated package").help(
+            "the reason is above; fix the types, or use `genclient generate --no-crds` for the code alone",
+        ),
+        _ => Failure::message("the schema of a kind cannot be written as a CRD").help(
+            "the panic above names the property. In a CRD a property has one schema, so an enum with \
+             `#[serde(tag = …)]`, or one with both unit and struct variants, has none. Use serde's default form \
+             and give each variant fields, as in `A {}`; or write a struct with a plain enum and an optional \
+             field for each variant. `genclient generate --no-crds` generates the code alone",
+        ),
+    }
+}
+
+/// A command of cargo for the program. One that only reads does not let cargo write `Cargo.lock`.
+fn cargo(command: &str, package: &Path, only_reads: bool) -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args([command, "--example", "crds", "--manifest-path"]).arg(package.join("Cargo.toml"));
+    if only_reads {
+        cargo.arg("--locked");
+    }
+    cargo.stdin(Stdio::null());
+    cargo
+}
+
 /// Compiles and runs the program; cargo's progress and errors go to the standard error.
-fn run(package: &Path, interrupted: &AtomicBool) -> Result<String, Failure> {
+fn run(package: &Path, only_reads: bool, interrupted: &AtomicBool) -> Result<String, Failure> {
     let failed = |error: std::io::Error| {
         Failure::message(format!("cannot run cargo: {error}"))
             .help("install it, or name it in the variable CARGO; `--no-crds` generates the code alone")
     };
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["run", "--example", "crds", "--manifest-path"]).arg(package.join("Cargo.toml"));
+    let mut cargo = cargo("run", package, only_reads);
     if !stderr().is_terminal() {
         cargo.arg("--quiet");
     }
-    let mut child = cargo.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(failed)?;
+    let mut child = cargo.stdout(Stdio::piped()).spawn().map_err(failed)?;
     let mut stdout = child.stdout.take();
     let reader = std::thread::spawn(move || {
         let mut text = String::new();
@@ -118,17 +153,8 @@ fn run(package: &Path, interrupted: &AtomicBool) -> Result<String, Failure> {
     if interrupted.load(Ordering::Relaxed) {
         return Err(Failure::interrupted());
     }
-    // cargo ends with 101 if it cannot compile the program; this is how the program itself ends.
-    if status.code() == Some(1) {
-        return Err(Failure::message("the API server would refuse the CRDs of the generated package").help(
-            "the reason is above; mend the types, or use `genclient generate --no-crds` for the code alone",
-        ));
-    }
     if !status.success() {
-        return Err(Failure::message(
-            "the generated package does not compile, so its CRDs cannot be written",
-        )
-        .help("cargo's errors are above; `genclient generate --no-crds` generates the code alone"));
+        return Err(failure(package, only_reads, status.code()));
     }
     let text = reader.join().unwrap_or_else(|_| Ok(String::new()));
     text.map_err(|error| Failure::message(format!("cannot read the CRDs: {error}")))

@@ -88,7 +88,7 @@ fn find_config() -> Result<PathBuf, Failure> {
 fn run_list(folder: &Path, config: &Config) -> Result<u8, Failure> {
     let mut rows = Vec::new();
     for client in &config.clients {
-        let (_, sources) = generate::read(folder, client)?;
+        let (_, sources) = generate::read(folder, client, true)?;
         match model(&sources) {
             Ok(model) => rows.extend(list::rows(&model, &sources, client)),
             Err(errors) => return Err(Failure::sources(sources, errors)),

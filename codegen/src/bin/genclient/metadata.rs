@@ -14,8 +14,14 @@ use genclient::{
 
 use crate::report::Failure;
 
-/// The packages that a client's sources may name. Crates in folders need none, and cargo is not asked.
-pub(crate) fn packages(folder: &Path, client: &ClientConfig, layout: &Layout) -> Result<Packages, Failure> {
+/// The packages that a client's sources may name. Crates in folders need none, and cargo is not asked. A command that
+/// only reads does not let cargo write `Cargo.lock`.
+pub(crate) fn packages(
+    folder: &Path,
+    client: &ClientConfig,
+    layout: &Layout,
+    only_reads: bool,
+) -> Result<Packages, Failure> {
     if client.sources.iter().all(|source| matches!(source, Source::Folder { .. })) {
         return Ok(Packages::default());
     }
@@ -29,9 +35,18 @@ pub(crate) fn packages(folder: &Path, client: &ClientConfig, layout: &Layout) ->
     if let Some(platform) = platform() {
         cargo.args(["--filter-platform", &platform]);
     }
+    if only_reads {
+        cargo.arg("--locked");
+    }
     let output = run(&mut cargo)?;
     if !output.status.success() {
         let text = String::from_utf8_lossy(&output.stderr);
+        if only_reads && text.contains("--locked") {
+            return Err(Failure::message(
+                "`Cargo.lock` is missing or out of date, and this command writes nothing",
+            )
+            .help("run `cargo metadata` or `genclient generate`, and commit `Cargo.lock`"));
+        }
         return Err(Failure::message(format!("`cargo metadata` failed: {}", text.trim()))
             .help("sources that are dependencies are found through the workspace's dependency graph"));
     }
