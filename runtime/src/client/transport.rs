@@ -28,7 +28,7 @@ use hyper_util::{
 use kube::client::Body;
 use tower::{BoxError, Service, ServiceExt as _};
 
-use crate::wire::LongResponse;
+use crate::wire::{LongResponse, SelfPolled};
 
 /// Sends requests over connections that `C` opens.
 #[derive(Clone)]
@@ -84,13 +84,14 @@ async fn send<S: Stream>(stream: S, request: Request<Body>) -> Result<Response<R
     let (mut sender, connection) = http1::handshake(stream).await?;
     let mut connection = Box::pin(connection);
     let sending = pin!(sender.send_request(with_path(request)?));
-    let response = match future::select(sending, &mut connection).await {
+    let mut response = match future::select(sending, &mut connection).await {
         Either::Left((response, _)) => response?,
         Either::Right((end, sending)) => {
             end?;
             sending.await?
         }
     };
+    response.extensions_mut().insert(SelfPolled);
     Ok(response.map(|body| ResponseBody { body, connection: Some((connection, sender)) }))
 }
 

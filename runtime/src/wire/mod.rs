@@ -45,6 +45,10 @@ pub(crate) use watch::Watch;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LongResponse;
 
+/// Marks a response whose connection is polled with its body. Data that has arrived can be read at once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SelfPolled;
+
 /// Asks the server to leave managedFields out (KEP-5958). Servers without the feature ignore the parameter.
 const WITHOUT_MANAGED_FIELDS: &str = ";drop=metadata.managedFields";
 

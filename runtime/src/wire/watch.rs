@@ -15,6 +15,7 @@ use kube::client::Body;
 use tokio::time::Instant;
 
 use super::{
+    SelfPolled,
     gunzip::Gunzip,
     lines::{LineBatch, Lines},
 };
@@ -32,6 +33,7 @@ const LISTEN: Duration = Duration::from_secs(5);
 /// An open watch.
 pub(crate) struct Watch {
     body: Body,
+    is_self_polled: bool,
     /// Decompresses the body, if it is compressed.
     gunzip: Option<Gunzip>,
     /// The data that was not returned yet.
@@ -63,6 +65,7 @@ impl Watch {
     ) -> Self {
         Self {
             gunzip: Gunzip::of(&response),
+            is_self_polled: response.extensions().get::<SelfPolled>().is_some(),
             body: response.into_body(),
             lines: Lines::default(),
             gathered_bytes: 0,
@@ -123,11 +126,11 @@ impl Watch {
         loop {
             let before = self.gathered_bytes;
             poll_fn(|context| self.poll_frames(context)).await;
-            if self.is_full() || self.gathered_bytes == before {
+            if self.is_self_polled || self.is_full() || self.gathered_bytes == before {
                 return;
             }
-            // Unless the client is one of `connect`, another task polls the connection and passes on one chunk at a
-            // time. Let it run: decoding and applying many lines at once is several times faster than line by line.
+            // Another task polls the connection and passes on one chunk at a time. Let it run: decoding and
+            // applying many lines at once is several times faster than line by line.
             tokio::task::yield_now().await;
         }
     }
