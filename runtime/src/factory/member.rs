@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use tokio::{runtime::Handle, sync::watch, task::coop::unconstrained};
 use tokio_util::task::TaskTracker;
 
-use super::{InformerStatus, builder::Settings};
+use super::{InformerStatus, builder::Settings, turns::in_turns};
 use crate::{
     delta::{Scope, delta_queue},
     dynamic::DynamicKind,
@@ -122,7 +122,7 @@ impl<K: Decodable> AnyMember for Member<K> {
                 () = unconstrained(inner.run(receiver)) => {}
             }
         };
-        tasks.spawn_on(running, runtime);
+        tasks.spawn_on(in_turns(running), runtime);
     }
 
     fn stop(&self) {

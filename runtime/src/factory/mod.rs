@@ -80,6 +80,7 @@
 mod builder;
 mod member;
 mod shared;
+mod turns;
 
 use std::{any::TypeId, fmt, sync::Arc, time::Duration};
 
