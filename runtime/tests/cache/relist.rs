@@ -275,6 +275,20 @@ async fn an_object_that_does_not_decode_keeps_its_last_good_state() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_deletion_of_an_invalid_object_removes_no_later_object_of_its_name() {
+    let (informer, feed) = running();
+    let recorder = Recorder::default();
+    informer.add_event_handler(recorder.handler());
+    // A list can be newer than the watch that follows it.
+    feed.send([list(10, vec![item("a", 2, 9)])]).await;
+    feed.send([Delta::DeleteInvalid(invalid("a", "a-1", 8)), Delta::Upsert(item("b", 1, 11))]).await;
+    recorder.has(&["+a9 initial", "+b11"]).await;
+    assert!(informer.store().get(&key("a")).is_some());
+    feed.send([Delta::DeleteInvalid(invalid("a", "a-2", 12))]).await;
+    recorder.has(&["+a9 initial", "+b11", "-a9 Unknown"]).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_invalid_object_under_another_uid_is_another_object() {
     let (informer, feed) = running();
     let recorder = Recorder::default();
