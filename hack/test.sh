@@ -130,9 +130,10 @@ install() {
   esac
 }
 
-# Every script of the repository.
+# Every script of the repository, and the trial of leader election, which nothing else runs.
 scripts() {
-  git ls-files '*.sh' .ci/run | xargs "$shellcheck" --severity=warning
+  git ls-files '*.sh' .ci/run | xargs "$shellcheck" --severity=warning || return
+  (cd hack/trial && PYTHONDONTWRITEBYTECODE=1 python3 -m unittest -q && PYTHONDONTWRITEBYTECODE=1 ./run.py --help >/dev/null)
 }
 
 # The kinds of Kubernetes are all checked, though the tests are compiled for some of them only.

@@ -42,6 +42,8 @@ class Contender:
     build: list
     # Whether its terms are numbers that all candidates have in common.
     has_terms: bool = False
+    # The contenders of the three candidates, if they differ.
+    mix: tuple = ()
 
 
 def foreign(name):
@@ -56,6 +58,7 @@ CONTENDERS = [
     foreign("kube-lease-manager"),
     foreign("kube-leader-election"),
 ]
+MIXED = Contender("genclient and client-go", None, ROOT, [], mix=(CONTENDERS[0], CONTENDERS[1], CONTENDERS[0]))
 
 
 class Candidate(Process):
@@ -100,7 +103,7 @@ class Run:
 
 
 async def run(contender, assets, seconds, seed):
-    folder = OUT / "runs" / contender.name
+    folder = OUT / "runs" / contender.name.replace(" ", "-")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     clock = asyncio.get_running_loop().time
@@ -112,7 +115,9 @@ async def run(contender, assets, seconds, seed):
         stack.callback(provider.stop)
         names = ["a", "b", "c"]
         target = f"http://{HOST}:{provider.port}"
-        candidates = [Candidate(name, contender, control_plane, target, folder) for name in names]
+        programs = contender.mix or (contender,) * len(names)
+        candidates = [Candidate(name, program, control_plane, target, folder)
+                      for name, program in zip(names, programs, strict=True)]
         for candidate in candidates:
             await candidate.proxy.start()
             stack.callback(candidate.proxy.stop)
@@ -124,7 +129,7 @@ async def run(contender, assets, seconds, seed):
 
         begin = clock()
         say(contender, 0, f"{provider.leader()} leads")
-        planned = faults.schedule(seed, seconds)
+        planned = faults.schedule(seed, seconds, faults.SURVIVED if contender.mix else faults.KINDS)
         tasks = [asyncio.create_task(candidate.supervise()) for candidate in candidates]
         for fault in planned:
             await asyncio.sleep(begin + fault.at - clock())
@@ -188,12 +193,12 @@ def machine():
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
 
     rustc, go = version("rustc", "--version")[1], version("go", "version")[2]
-    return f"{os.cpu_count()} cores, Linux {platform.release().partition("-")[0]}, rustc {rustc}, {go}"
+    return f"{os.cpu_count()} cores, Linux {platform.release().partition('-')[0]}, rustc {rustc}, {go}"
 
 
 def build(contenders):
     """Builds the candidates and the servers, and returns the folder of the servers."""
-    for contender in contenders:
+    for contender in [part for contender in contenders for part in contender.mix or [contender]]:
         environment = os.environ | ({} if contender.folder == ROOT else {"CARGO_TARGET_DIR": str(OUT)})
         subprocess.run(list(map(str, contender.build)), cwd=contender.folder, env=environment, check=True)
     install = [ROOT / "hack/testenv/install.sh", "kubernetes"]
@@ -210,11 +215,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = [contender.name for contender in CONTENDERS]
     parser.add_argument("--contender", action="append", choices=names, help="only this one; may be given several times")
+    parser.add_argument("--mixed", action="store_true", help="genclient and client-go as candidates for one Lease")
     parser.add_argument("--seconds", type=int, default=120, help="how long each runs (%(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="chooses the disturbances (%(default)s)")
     parser.add_argument("--full", action="store_true", help=f"{FULL} s each; if all run, writes hack/trial/results.md")
     arguments = parser.parse_args()
     contenders = [contender for contender in CONTENDERS if contender.name in (arguments.contender or names)]
+    if arguments.mixed:
+        contenders = [MIXED]
     seconds = FULL if arguments.full else arguments.seconds
     assets = build(contenders)
     try:
@@ -226,8 +234,9 @@ def main():
     if arguments.full and contenders == CONTENDERS:
         origin = f"Written by `hack/trial/run.py --full` on {machine()}."
         (HERE / "results.md").write_text(f"# Three candidates for one Lease, disturbed\n\n{origin}\n\n{table}")
-    if any(run.contender.has_terms and (run.verdict.overlaps or run.verdict.backwards) for run in runs):
-        sys.exit("run.py: two of genclient's candidates wrote at the same time")
+    is_ours = [run for run in runs if run.contender.has_terms or run.contender.mix]
+    if any(run.verdict.overlaps or run.contender.has_terms and run.verdict.backwards for run in is_ours):
+        sys.exit("run.py: two candidates wrote at the same time, and one was genclient's")
 
 
 if __name__ == "__main__":
