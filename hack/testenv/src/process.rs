@@ -179,7 +179,8 @@ impl Process {
         self.exit.borrow().is_some()
     }
 
-    /// Sends a signal to the server, and returns when it has been sent. A server that is told to stop has stopped.
+    /// Sends a signal to the server, and returns when it has been sent. After `Signal::Stop` it returns when the server
+    /// has stopped.
     pub(crate) fn signal(&mut self, signal: Signal) -> Result<(), Error> {
         let not_running = || Error::NotRunning { server: self.program.name };
         if self.exit.borrow().is_some() {

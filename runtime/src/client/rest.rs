@@ -85,7 +85,8 @@ impl RestClient {
     /// leaves the queue, and those behind it move up.
     ///
     /// Opening a watch counts as a request. kube's own retries, informers and requests through
-    /// [`client`](Self::client) do not count.
+    /// [`client`](Self::client) do not count. Only the first request of an `update_with` can fail with
+    /// `RateLimited`; the others wait for their turn.
     ///
     /// A `qps` that is not a positive number removes the limit; a `burst` of zero counts as one.
     pub fn rate_limit(mut self, qps: f64, burst: u32) -> Self {

@@ -1,8 +1,8 @@
 //! What the objects ask for, compared with what Neutron holds.
 //!
-//! An object whose spec turned bad asks for the network that it had. Which one that is depends on which of its
-//! specs a controller saw, so any good spec that it ever had will do. A network that was seen working must be
-//! there in the end; one that was never seen may be.
+//! A bad spec leaves the network of an earlier spec in place. The controller may have missed some specs, so the
+//! network may be that of any good spec of the object. A network that was seen working must still exist at the end;
+//! one that was never seen may exist.
 
 use std::collections::BTreeMap;
 
